@@ -11,6 +11,7 @@ from optuna.trial import FrozenTrial
 
 from numbo import _checks
 from numbo.optuna._distributions import Searched, holds, to_external, to_internal, to_space
+from numbo.optuna._warnings import warn
 from numbo.spaces import Space
 from numbo.spaces.allowed import Constraint, Linear, Mixture, Nonzero, Order, names_in, restricted
 from numbo.spaces.completion import within_allowed
@@ -90,18 +91,24 @@ def unknown_names(searched: Searched, before: Searched, constraints: Sequence[Co
     return sorted((named | asked) - searched.distributions.keys())
 
 
+def check_names(said: Known, declared: Searched) -> None:
+    """Raise a `ValueError` if something is ``said`` of a parameter that a ``declared`` space does not have."""
+    known = [] if declared.table is not None else list(declared.distributions)
+    for argument in ("prior", "default"):
+        for name in getattr(said, argument).keys() - set(known):
+            raise ValueError(f"{argument} must name parameters of search_space, {known}, got {name!r}.")
+
+
 class FirstValue(NamedTuple):
     """A value of a parameter that is asked for before anything is known of a program.
 
     Attributes:
         found: whether there is one.
         value: as the program gets it.
-        beside: names of the values beside which none was found, if the constraints name no other parameters.
     """
 
     found: bool
     value: Any = None
-    beside: tuple[str, ...] = ()
 
 
 def first_value(
@@ -116,7 +123,7 @@ def first_value(
 
     It is the usual value, or a random one with a ``seed``, as the prior and the default say, moved so that others can
     complete it to what is allowed: those that the trial has asked for, or will get as they are ``fixed``, have their
-    values, and others that constraints name the same distribution.
+    values, and others that constraints name the same distribution. There is a warning if these allow none.
 
     Raises:
         ValueError: if the prior or the default is of no value of the parameter.
@@ -144,7 +151,12 @@ def first_value(
         if not missing and found is not None:
             return FirstValue(True, to_external({name: found[name]}, distributions)[name])
         if not missing:
-            return FirstValue(False, beside=tuple(given) if distributions.keys() <= given.keys() | {name} else ())
+            if given and distributions.keys() <= given.keys() | {name}:
+                warn(
+                    f"The values that are given for {list(given)} allow no value of {name!r} that meets allowed=, or "
+                    "none was found: the suggestion does not meet it."
+                )
+            return FirstValue(False)
         distributions |= dict.fromkeys(missing, distribution)
     return FirstValue(False)
 

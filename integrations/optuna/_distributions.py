@@ -146,6 +146,29 @@ def _as_written(distribution: BaseDistribution) -> Dimension:
     return to_dimension(distribution)
 
 
+def left_out(declared: Searched | None, name: str, asked: BaseDistribution) -> str:
+    """Why a parameter that is ``asked`` for is not in a suggestion, and what to do, in words."""
+    if declared is None:
+        reason = "no trial that the model knows has used it, or none of the latest ones and by no known rule"
+        advice = "Give the sampler a search_space="
+    elif declared.table is not None:
+        reason = 'a Table is the whole space, of which "row" is the one parameter, suggested by table.suggest'
+        advice = "Make what else is searched columns of the table"
+    elif declared.distributions.get(name, asked) != asked:
+        reason = f"the objective asks for it with {asked}, but search_space= has {declared.distributions[name]}"
+        advice = "Give both the same range"
+    elif name in declared.distributions and name not in declared.conditions:
+        reason = "no trial has asked for it before, or only under other conditions than those of this one"
+        advice = "Declare its conditions in search_space="
+    elif name in declared.distributions:
+        reason = "its conditions in search_space= do not hold"
+        advice = "Correct them"
+    else:
+        reason = "search_space= does not have it"
+        advice = "Add it there"
+    return f"{reason}. {advice}"
+
+
 def to_space(searched: Searched) -> Space | Table:
     """The `Space` or `Table` that is searched; categories are represented by their indices.
 

@@ -11,7 +11,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from numbo.optuna._distributions import to_internal
-from numbo.optuna._records import Published
+from numbo.optuna._records import Identity, Published, read
 from numbo.spaces import Space, Table
 
 
@@ -57,3 +57,16 @@ def within(
         if space[name].contains(value):
             out[name] = value
     return out
+
+
+def held(
+    trial: FrozenTrial,
+    identity: Identity,
+    given: Mapping[str, Any],
+    distributions: Mapping[str, BaseDistribution],
+    space: Space | Table,
+) -> dict[str, Any]:
+    """The internal values that the suggestion for a ``trial`` has to have, by those that are ``given``."""
+    fixed = within(given, distributions, space)
+    rest = inherited(trial, read(trial, identity), fixed)
+    return {name: value for name, value in rest.items() if space[name].contains(value)} | fixed

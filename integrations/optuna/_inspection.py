@@ -300,3 +300,17 @@ class Inspected:
 def _met(trial: FrozenTrial) -> bool:
     """Whether no constraint of a trial is known to be violated."""
     return not any(value > 0.0 for value in _records.constraints_of(trial).values())
+
+
+def check_shown(trials: Sequence[FrozenTrial], searched: Searched) -> None:
+    """Raise a `NothingVaries` if no trial has succeeded with a parameter of the ``searched`` space."""
+    shown = (t for t in trials if t.state in (TrialState.COMPLETE, TrialState.PRUNED))
+    if any(trial.distributions.keys() & searched.distributions.keys() for trial in shown):
+        return
+    states = [trial.state for trial in trials]
+    failed = f", and {states.count(TrialState.FAIL)} failed" if TrialState.FAIL in states else ""
+    kind = NothingVaries if TrialState.COMPLETE in states else NoSuccess
+    raise kind(
+        "There is nothing to look at: no trial of the study has succeeded with a parameter that has several possible "
+        f"values{failed}."
+    )

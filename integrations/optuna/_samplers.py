@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import secrets
 import threading
 import weakref
@@ -20,27 +19,19 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from numbo import _checks
-from numbo._descriptions import completed
+from numbo._descriptions import complete
 from numbo._forks import StartsAnew
 from numbo._settings import INITIAL, Settings, as_call
 from numbo.optimizers import Optimizer, Snapshot, Suggestion
 from numbo.optuna import _earlier, _records
-from numbo.optuna._allowed import allowing, first_value
+from numbo.optuna._allowed import allowing, check_names, first_value
 from numbo.optuna._callable import ConstraintsFunc, checked_constraints, of_an_instance
-from numbo.optuna._distributions import (
-    Searched,
-    SearchSpace,
-    declared,
-    to_dimension,
-    to_external,
-    to_space,
-)
-from numbo.optuna._fixed import fixed_params, inherited, within
-from numbo.optuna._inspection import Inspected, NoSuccess, NothingVaries
+from numbo.optuna._distributions import Searched, SearchSpace, declared, left_out, to_dimension, to_external, to_space
+from numbo.optuna._fixed import fixed_params, held, within
+from numbo.optuna._inspection import Inspected, check_shown
 from numbo.optuna._timers import Timers
-from numbo.optuna._view import FirstTrials, StudyView, checked
+from numbo.optuna._view import FirstTrials, StudyView, checked, too_many
 from numbo.optuna._views import Views
-from numbo.optuna._warnings import warn
 from numbo.spaces import Float, Space, Table
 from numbo.spaces.known import NOTHING, Known
 from numbo.trials.earlier import EarlierStudy
@@ -141,7 +132,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         self._known = Known.of(allowed, prior, default)
         searched = (self._declared or Searched({})).without_single()
         if self._declared is not None:
-            self._check_names(self._declared)
+            check_names(self._known, self._declared)
             searched = allowing(searched, self._known, self._declared.distributions)
         if not (constraints_func is None or callable(constraints_func)):
             raise ValueError(f"constraints_func must be a function of a trial, got {constraints_func!r}.")
@@ -161,13 +152,6 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         space = to_space(searched) if searched.distributions else Space(stand_in)
         self._optimizer(space, **self._spending(), seed=self._seed, settings=self._settings)
 
-    def _check_names(self, searched: Searched) -> None:
-        """Raise a `ValueError` if something is said of a parameter that a declared space does not have."""
-        known = [] if searched.table is not None else list(searched.distributions)
-        for argument in ("prior", "default"):
-            for name in getattr(self._known, argument).keys() - set(known):
-                raise ValueError(f"{argument} must name parameters of search_space, {known}, got {name!r}.")
-
     def _spending(self) -> dict[str, Any]:
         """The budget as an argument of the optimizer, if there is one."""
         return {} if self._budget is None else {"budget": self._budget}
@@ -175,9 +159,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if hasattr(cls, "_optimizer"):
-            cls.__doc__ = completed(
-                cls, inspect.signature(cls).parameters, [cls._optimizer, cls._optimizer.settings_class]
-            )
+            complete(cls, cls._optimizer, cls._optimizer.settings_class)
 
     def _make(
         self, searched: Searched, space: Space | Table, directions: tuple[str, ...], constraints: tuple[str, ...]
@@ -233,21 +215,13 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
                 searched = searched.only(search_space)  # a parameter missing from the space has no known value
             optimizer = self._views.brought_up(study, view, trials, searched, trial.number, self._make)
             searched = view.searched
-            fixed = self._fixed(trial, view, given)
+            fixed = held(trial, view.identity, given, searched.distributions, optimizer.space)
             suggestion = optimizer.suggest((self._seed, trial.number), position=trial.number, fixed=fixed)
             point = self._publish(study, trial, view, suggestion, fixed)
             if not isinstance(study._storage, InMemoryStorage):  # in memory the lock suffices
                 point = self._settle(study, trial, view, optimizer, point, fixed)
             params = to_external(point | fixed, searched.distributions)
         return {name: params[name] for name in search_space if name in params}
-
-    def _fixed(self, trial: FrozenTrial, view: StudyView, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The internal values that the suggestion for a ``trial`` has to have, by those that are ``given``."""
-        assert view.optimizer is not None
-        space = view.optimizer.space
-        fixed = within(given, view.searched.distributions, space)
-        rest = inherited(trial, _records.read(trial, view.identity), fixed)
-        return {name: value for name, value in rest.items() if space[name].contains(value)} | fixed
 
     def _settle(
         self,
@@ -307,11 +281,6 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
                 first = first_value(said, trial, param_name, param_distribution, seed, fixed)
                 if first.found:
                     return first.value
-                if first.beside:
-                    warn(
-                        f"The values that are given for {list(first.beside)} allow no value of {param_name!r} that "
-                        "meets allowed=, or none was found: the suggestion does not meet it."
-                    )
             if usual and (known := _earlier.recalled(self._earlier, study, param_name, param_distribution)) is not None:
                 return known
             # one stream per trial and name: processes with equal seeds must not start with equal points
@@ -333,29 +302,11 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         mismatch = declared is not None and declared.distributions.get(name, asked) != asked
         if not (mismatch or (self._space_known and started)):
             return
-        if declared is None:
-            reason = "no trial that the model knows has used it, or none of the latest ones and by no known rule"
-            advice = "Give the sampler a search_space="
-        elif declared.table is not None:
-            reason = 'a Table is the whole space, of which "row" is the one parameter, suggested by table.suggest'
-            advice = "Make what else is searched columns of the table"
-        elif mismatch:
-            reason = f"the objective asks for it with {asked}, but search_space= has {declared.distributions[name]}"
-            advice = "Give both the same range"
-        elif name in declared.distributions and name not in declared.conditions:
-            reason = "no trial has asked for it before, or only under other conditions than those of this one"
-            advice = "Declare its conditions in search_space="
-        elif name in declared.distributions:
-            reason = "its conditions in search_space= do not hold"
-            advice = "Correct them"
-        else:
-            reason = "search_space= does not have it"
-            advice = "Add it there"
         self._views.once.warn(
             study,
             f"independent {name}",
-            f"{type(self).__name__} samples the parameter {name!r} independently, with {chosen}: {reason}. {advice}, "
-            "or pass warn_independent_sampling=False if that is intended.",
+            f"{type(self).__name__} samples the parameter {name!r} independently, with {chosen}: "
+            f"{left_out(declared, name, asked)}, or pass warn_independent_sampling=False if that is intended.",
         )
 
     def _by_model(self, study: Study, trial: FrozenTrial, name: str, distribution: BaseDistribution) -> Any:
@@ -400,15 +351,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
 
     def _raise_error_if_multi_objective(self, study: Study) -> None:
         if self._refuses(study):
-            most = self._optimizer.capabilities.objectives
-            takes = "one objective" if most == 1 else f"up to {most} objectives"
-            other = (
-                "use GSSBOSampler for several" if most == 1 else "use NSGAIISampler or TPESampler of Optuna for more"
-            )
-            raise ValueError(
-                f"{type(self).__name__} optimises {takes}, but the study has {len(study.directions)}: {other}, or "
-                f"create a study of {takes} (weighted sums, say)."
-            )
+            raise ValueError(too_many(type(self).__name__, self._optimizer.capabilities.objectives, study))
 
     def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
         self._remember(study)  # the objective may have used the sampler for another study
@@ -442,16 +385,8 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             searched = self._views.searched(study, view, trials, -1)
             if view.optimizer is not None:  # the space of the last suggestions
                 searched = searched.only(view.searched.distributions)
-            shown = (t for t in trials if t.state in (TrialState.COMPLETE, TrialState.PRUNED))
-            names = searched.distributions.keys()
-            if self._declared is None and not any(trial.distributions.keys() & names for trial in shown):
-                states = [trial.state for trial in trials]
-                failed = f", and {states.count(TrialState.FAIL)} failed" if TrialState.FAIL in states else ""
-                kind = NothingVaries if TrialState.COMPLETE in states else NoSuccess
-                raise kind(
-                    "There is nothing to look at: no trial of the study has succeeded with a parameter that has "
-                    f"several possible values{failed}."
-                )
+            if self._declared is None:
+                check_shown(trials, searched)
             found = self._views.brought_up(study, view, trials, searched, -1, self._make).snapshot()
             return found, view.searched, FirstTrials(found, view.told, trials)
 

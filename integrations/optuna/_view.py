@@ -483,3 +483,13 @@ def checked(study: Any) -> Study:
     if not isinstance(study, Study):
         raise ValueError(f"study must be an optuna.Study, got {study!r}.")
     return study
+
+
+def too_many(sampler: str, most: int, study: Study) -> str:
+    """Error message for a study of more objectives than the ``most`` that a sampler takes."""
+    takes = "one objective" if most == 1 else f"up to {most} objectives"
+    other = "use GSSBOSampler for several" if most == 1 else "use NSGAIISampler or TPESampler of Optuna for more"
+    return (
+        f"{sampler} optimises {takes}, but the study has {len(study.directions)}: {other}, or create a study of "
+        f"{takes} (weighted sums, say)."
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -15,7 +14,7 @@ from ray.tune.result import TRAINING_ITERATION as ITERATION
 from ray.tune.search import Searcher
 
 from numbo import _checks
-from numbo._descriptions import completed
+from numbo._descriptions import complete
 from numbo._settings import as_call
 from numbo.optimizers import GLOBAL, Optimizer, Settings
 from numbo.ray import _earlier
@@ -166,9 +165,7 @@ class NumboSearch(InspectedSearch):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if hasattr(cls, "_optimizer"):
-            cls.__doc__ = completed(
-                cls, inspect.signature(cls).parameters, [cls._optimizer, cls._optimizer.settings_class]
-            )
+            complete(cls, cls._optimizer, cls._optimizer.settings_class)
 
     def __repr__(self) -> str:
         given = {name: value or None for name, value in self._given.items() if name != "space"}

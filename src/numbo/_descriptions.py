@@ -28,6 +28,11 @@ def entries(section: str) -> dict[str, str]:
     return {match[1]: section[match.start() : end].rstrip() for match, end in zip(matches, ends, strict=False)}
 
 
+def complete(cls: type, *others: type) -> None:
+    """Complete the docstring of a class (`completed`) for the arguments of its constructor."""
+    cls.__doc__ = completed(cls, inspect.signature(cls).parameters, others)
+
+
 def completed(cls: type, names: Iterable[str], others: Iterable[type] = ()) -> str | None:
     """The docstring of a class, with a description of each argument of these ``names`` in their order.
 
