@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.trial import FrozenTrial
@@ -99,18 +99,6 @@ def check_names(said: Known, declared: Searched) -> None:
             raise ValueError(f"{argument} must name parameters of search_space, {known}, got {name!r}.")
 
 
-class FirstValue(NamedTuple):
-    """A value of a parameter that is asked for before anything is known of a program.
-
-    Attributes:
-        found: whether there is one.
-        value: as the program gets it.
-    """
-
-    found: bool
-    value: Any = None
-
-
 def first_value(
     known: Known,
     trial: FrozenTrial,
@@ -118,12 +106,13 @@ def first_value(
     distribution: BaseDistribution,
     seed: int | None,
     fixed: Mapping[str, Any],
-) -> FirstValue:
-    """A value of a parameter that is asked for in a trial of a program of which nothing else is known yet.
+) -> dict[str, Any]:
+    """A value by the name of a parameter that is asked for in a trial of a program of which nothing else is known yet.
 
     It is the usual value, or a random one with a ``seed``, as the prior and the default say, moved so that others can
     complete it to what is allowed: those that the trial has asked for, or will get as they are ``fixed``, have their
-    values, and others that constraints name the same distribution. There is a warning if these allow none.
+    values, and others that constraints name the same distribution. If there is none, the result is empty, with
+    a warning if the given values are the cause.
 
     Raises:
         ValueError: if the prior or the default is of no value of the parameter.
@@ -146,19 +135,19 @@ def first_value(
             assert isinstance(space, Space)
             found = within_allowed(space, inner, seed)
         except ValueError:
-            return FirstValue(False)
+            return {}
         missing = {n for one in allowed if isinstance(one, Outside) for n in one.missing}
         if not missing and found is not None:
-            return FirstValue(True, to_external({name: found[name]}, distributions)[name])
+            return to_external({name: found[name]}, distributions)
         if not missing:
             if given and distributions.keys() <= given.keys() | {name}:
                 warn(
                     f"The values that are given for {list(given)} allow no value of {name!r} that meets allowed=, or "
                     "none was found: the suggestion does not meet it."
                 )
-            return FirstValue(False)
+            return {}
         distributions |= dict.fromkeys(missing, distribution)
-    return FirstValue(False)
+    return {}
 
 
 def _distribution_of(value: Any, usual: BaseDistribution) -> BaseDistribution:

@@ -278,9 +278,8 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             if said.allowed or param_name in said.prior or (usual and param_name in said.default):
                 seed = None if usual else zlib.crc32(f"{self._seed} {trial.number}".encode())
                 fixed = fixed_params(study, trial)
-                first = first_value(said, trial, param_name, param_distribution, seed, fixed)
-                if first.found:
-                    return first.value
+                if first := first_value(said, trial, param_name, param_distribution, seed, fixed):
+                    return first[param_name]
             if usual and (known := _earlier.recalled(self._earlier, study, param_name, param_distribution)) is not None:
                 return known
             # one stream per trial and name: processes with equal seeds must not start with equal points
