@@ -93,7 +93,7 @@ def _exhausted(study: Study) -> bool:
     sampler = sampler_of(study)
     study = checked(study)
     with sampler._lock, sampler._views.of(study) as (view, trials):
-        searched = sampler._searched(study, view, trials, -1)
+        searched = sampler._views.searched(study, view, trials, -1)
         if not searched.distributions:
             return False
         return sampler._views.brought_up(study, view, trials, searched, -1, sampler._make).exhausted

@@ -120,14 +120,6 @@ class LearningSearch(InspectedSearch):
             if isinstance(value, Real) and number_of(value) is not None and self._opt.holds(trial_id):
                 self._opt.report(self._live[trial_id], step, value, key=trial_id)
 
-    def on_pause(self, trial_id: str) -> None:
-        """Called by Tune's `HyperBandForBOHB`: a paused trial stays pending, and makes room for another one."""
-        self._paused.add(trial_id)
-
-    def on_unpause(self, trial_id: str) -> None:
-        """Called by Tune's `HyperBandForBOHB`: the trial runs again."""
-        self._paused.discard(trial_id)
-
     def _reports_of(self, result: Mapping[str, Any] | None) -> dict[Any, Any] | None:
         """The value of a report by its step; None if it has none, and for several objectives without curves."""
         value = None if self._several else (result or {}).get(str(self._metric))

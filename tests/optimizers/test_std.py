@@ -81,7 +81,7 @@ def test_a_restored_optimizer_goes_on_to_the_last_bit(make):
 def test_what_is_no_deviation_is_refused(std):
     opt = GSSBO(SPACE, seed=0)
     p = opt.ask()
-    with pytest.raises(ValueError, match="std must be a (finite )?number of at least 0, got"):
+    with pytest.raises(ValueError, match=r"std must be a (finite )?number of at least 0, got"):
         opt.tell(p, 1.0, std=std)
     assert opt.n_told == 0
     assert opt.pending == [p]
