@@ -31,7 +31,7 @@ from numbo.kernels.lazy import (
 )
 from numbo.models.sparse_gp import SparseGP
 
-ARMS_AT_ONCE = 2048
+ARMS_AT_ONCE = 512
 #: Maximum memory for cached columns of the covariance between all arms and some of them.
 COLUMN_BYTES = 256 * 2**20
 #: Cost of computing one arm by itself, relative to its share of a computation of all arms.
