@@ -147,6 +147,29 @@ def test_the_batch_can_be_conditioned_on_jointly_and_exactly():
     np.testing.assert_allclose(mean, exact(told.model, [3, 7, 20])[0], atol=1e-6)
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["hold", "tell", "release", "feedback"]), st.integers(0, 9)), max_size=14))
+def test_a_batch_has_all_pulls_however_they_came(steps):
+    told = begun(make(), 3, 7)
+    wanted = []  # the points of the batch
+    for step, i in steps:
+        pending = {key[0] for key in told.history.pending}
+        if step == "hold":
+            told.hold(i, i + 10)
+            wanted += [i, i + 10]
+        elif step == "tell":
+            wanted += [] if i in pending else [i]
+            told.tell(i)
+        elif step == "release" and i in pending:
+            told.release(i)
+            wanted.remove(i)
+        elif step == "feedback":
+            told.take_in()
+            wanted = [key[0] for key in told.history.pending]
+        told.sync()
+        assert sorted(told.points(told.model.batch.pulls)) == sorted(wanted)
+
+
 @pytest.mark.parametrize("one_by_one", [True, False])
 def test_a_point_that_is_released_was_never_pulled(one_by_one):
     told, never = (begun(make(one_by_one=one_by_one), 3, 7, 20) for _ in range(2))

@@ -48,3 +48,18 @@ def test_what_is_computed_follows_every_change():
     twin.clear()
     check(twin, {})
     check(PendingPoints(2, {"c": point(0.4)}), {"c": (0.4, 0)})
+
+
+def test_as_long_as_points_are_only_added_the_generation_stays():
+    points = PendingPoints(2)
+    first = points.generation
+    for i in range(4):
+        points[i] = point(i / 10)
+    assert points.generation is first
+    assert [p.x[0] for p in points.after(1)] == [0.1, 0.2, 0.3]
+    assert points.after(4) == []
+    seen = [points.copy().generation, first]
+    for change in (lambda: points.pop(0), lambda: points.update({1: point(0.7)}), points.clear):
+        change()
+        assert all(points.generation is not one for one in seen)
+        seen.append(points.generation)

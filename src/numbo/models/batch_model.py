@@ -77,8 +77,10 @@ class Base:
 
     def row(self, number: int) -> int:
         """The row of a point in the model, -1 if it has none."""
-        rows = np.flatnonzero(self.points == number)
-        return int(rows[0]) if len(rows) else -1
+        if not len(self.points):
+            return -1
+        row = int((self.points == number).argmax())
+        return row if self.points[row] == number else -1
 
     def variance(self, X: Array) -> Array:
         """``var~_fb (n,)`` at ``X (n, d)``."""

@@ -81,6 +81,22 @@ class Draw(NamedTuple):
         return cls(none, none, none)
 
 
+class Synced(NamedTuple):
+    """What a batch had all pulls of.
+
+    Attributes:
+        batch: that batch.
+        told: number of trials.
+        pending: number of pending points.
+        generation: of the pending points (`numbo.trials.pending.PendingPoints`).
+    """
+
+    batch: Batch
+    told: int
+    pending: int
+    generation: object
+
+
 @dataclass(frozen=True)
 class SparseStatus:
     """The present state of a sparse optimizer's model.
@@ -149,6 +165,7 @@ class FeedbackModel:
         self.pulls = Pulls(d)
         self.batch = Batch(Base.prior(kernel.covariance, d))
         self._draw = Draw.of_nothing()
+        self._synced: Synced | None = None
         self.window = 0
         self.fed_back = 0
         self.drawn_at = 0
@@ -208,10 +225,26 @@ class FeedbackModel:
 
     def sync(self, history: History) -> Change:
         """Lines 7 and 8: hallucinate what was pulled since the last call. The dictionary must be `usable`."""
-        missing = self._missing(history, self.batch.pulls)
-        if missing is not None:
-            return self._enter(missing)
-        return self._begin(history, self.base)  # a point was released, and a single pull cannot be undone
+        joined = self._joined(history)
+        missing = self._missing(history, self.batch.pulls) if joined is None else joined
+        if missing is None:
+            return self._begin(history, self.base)  # a point was released, and a single pull cannot be undone
+        change = self._enter(missing)
+        pending = history.pending
+        self._synced = Synced(self.batch, history.told, len(pending), pending.generation)
+        return change
+
+    def _joined(self, history: History) -> list[int] | None:
+        """As `_missing`, for the batch: where points have only become pending since the last call, only these.
+
+        None if more has happened.
+        """
+        last = self._synced
+        pending = history.pending
+        same = last is not None and last.batch is self.batch and last.generation is pending.generation
+        if last is None or not same or last.told != history.told:
+            return None
+        return sorted(self.pulls.number(p.x, p.identity) for p in pending.after(last.pending))
 
     def told(self, history: History, n: int | None = None) -> PointNumbers:
         """Numbers of the points of the observations that the model uses, of the first ``n`` in the history."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import UserDict
 from collections.abc import Hashable, Mapping, ValuesView
+from itertools import islice
 
 import numpy as np
 
@@ -19,11 +20,15 @@ class PendingPoints(UserDict[Hashable, Pending]):
     Args:
         d: dimensions of the space.
         points: the points.
+
+    Attributes:
+        generation: as long as it is the same object, points have only been added, after all others.
     """
 
     def __init__(self, d: int, points: Mapping[Hashable, Pending] | None = None) -> None:
         self.data = {} if points is None else dict(points)
         self._d = d
+        self.generation = object()
         self._forget()
 
     def _forget(self) -> None:
@@ -32,7 +37,10 @@ class PendingPoints(UserDict[Hashable, Pending]):
         self._origins: Indices | None = None
 
     def __setitem__(self, key: Hashable, point: Pending) -> None:
-        keys = None if key in self.data else self._keys
+        keys = self._keys
+        if key in self.data:
+            keys = None
+            self.generation = object()
         self._forget()  # first, for interrupts
         self.data[key] = point
         if keys is not None:
@@ -41,6 +49,7 @@ class PendingPoints(UserDict[Hashable, Pending]):
 
     def __delitem__(self, key: Hashable) -> None:
         keys = self._keys
+        self.generation = object()
         self._forget()
         point = self.data.pop(key)
         if keys is not None:
@@ -51,6 +60,11 @@ class PendingPoints(UserDict[Hashable, Pending]):
 
     def values(self) -> ValuesView[Pending]:
         return self.data.values()  # many times as fast as the view of a `UserDict`
+
+    def after(self, count: int) -> list[Pending]:
+        """All points but the ``count`` oldest ones."""
+        newest = list(islice(reversed(self.data.values()), len(self.data) - count))
+        return newest[::-1]
 
     def copy(self) -> PendingPoints:
         return PendingPoints(self._d, self.data)

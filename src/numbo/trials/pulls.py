@@ -10,7 +10,7 @@ import numpy as np
 
 from numbo._types import Array, Indices, PointNumbers
 from numbo.trials.history import History
-from numbo.trials.points import Pending, point_key
+from numbo.trials.points import Pending, point_key, point_keys
 
 
 class Pulls:
@@ -45,11 +45,13 @@ class Pulls:
 
     def told(self, history: History, n: int | None = None) -> PointNumbers:
         """Numbers (n,) of the points of the first ``n`` observations; of all by default."""
-        while self._n < history.n:
-            if self._n == len(self._told):
+        if self._n < history.n:
+            X = history.X[self._n :]
+            numbers = list(map(self.number, X, point_keys(X)))
+            while history.n > len(self._told):
                 self._told = np.concatenate([self._told, np.empty_like(self._told)])
-            self._told[self._n] = self.number(history.X[self._n])
-            self._n += 1
+            self._told[self._n : history.n] = numbers
+            self._n = history.n
         return self._told[: history.n if n is None else n]
 
     def pending(self, pending: Iterable[Pending]) -> list[int]:
