@@ -11,8 +11,9 @@ from __future__ import annotations
 import signal
 import sys
 import threading
+import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
 from typing import Any
 
 
@@ -45,39 +46,46 @@ def signals_kept() -> Iterator[list[tuple[int, Any]]]:
             signal.signal(s, handler)
 
 
-@contextmanager
-def interrupts_get_out() -> Iterator[None]:
+class interrupts_get_out(ContextDecorator):
     """Interrupts inside the block are raised as themselves, at the latest when it ends."""
-    if threading.current_thread() is not threading.main_thread():  # signals are handled in the main thread
-        yield
-        return
-    before = sys.unraisablehook
-    hook, inside_another = _Keep(before), isinstance(before, _Keep) and not before.ended
-    try:
-        sys.unraisablehook = hook
-        yield
-    except SystemError as error:
-        raise_interrupt(error)
-        raise
-    finally:
-        hook.ended = True
-        sys.unraisablehook = before if inside_another else hook.report
-    if hook.swallowed:
-        raise hook.swallowed[0]
+
+    _hook: _Keep | None = None
+
+    def _recreate_cm(self) -> interrupts_get_out:  # each call of a decorated function has its own
+        return type(self)()
+
+    def __enter__(self) -> None:
+        if threading.current_thread() is threading.main_thread():  # signals are handled there
+            self._before = sys.unraisablehook
+            self._hook = _Keep(self._before, self)
+            sys.unraisablehook = self._hook
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        hook = self._hook
+        if hook is None:
+            return
+        before = self._before
+        sys.unraisablehook = before if isinstance(before, _Keep) and before.block() is not None else hook.report
+        if error is None and hook.swallowed:
+            raise hook.swallowed[0]
+        if isinstance(error, SystemError):
+            raise_interrupt(error)
 
 
 class _Keep:
-    """A `sys.unraisablehook` that keeps interrupts and passes the rest to the previous hook."""
+    """A `sys.unraisablehook` that keeps interrupts while its ``block`` lasts, and passes the rest to the one before.
 
-    def __init__(self, before: Callable[[Any], Any]) -> None:
-        # an interrupt may have left an earlier hook of this kind in place
+    An interrupt may leave it in place when the block has ended; it then passes everything on.
+    """
+
+    def __init__(self, before: Callable[[Any], Any], block: object) -> None:
         self.report: Callable[[Any], Any] = before.report if isinstance(before, _Keep) else before
         self.swallowed: list[BaseException] = []
-        self.ended = False
+        self.block = weakref.ref(block)
 
     def __call__(self, unraisable: Any) -> None:
         error = unraisable.exc_value
-        if error is None or isinstance(error, Exception):
+        if error is None or isinstance(error, Exception) or self.block() is None:
             self.report(unraisable)
         else:
             self.swallowed.append(error)

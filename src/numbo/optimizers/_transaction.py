@@ -7,8 +7,7 @@ continues as if the call had been complete, where its trial was told, or else as
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
 from numbo._interrupts import interrupts_get_out
@@ -38,18 +37,25 @@ class Transaction:
         self._told = 0
         self._unfinished = False
 
-    @contextmanager
-    def whole(self, told: int) -> Iterator[Self]:
+    def whole(self, told: int) -> Self:
         """A call that begins with so many trials ``told``; unless its block comes to the end, it has to be repaired."""
         self.telling = None
         self.outdated = False
         self._told = told
         self._unfinished = True
-        with interrupts_get_out():
-            yield self
-        self.telling = None
-        self.asked = self._numbered
-        self._unfinished = self.outdated
+        return self
+
+    def __enter__(self) -> Self:
+        self._guard = interrupts_get_out()
+        self._guard.__enter__()
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._guard.__exit__(kind, error, trace)
+        if error is None:
+            self.telling = None
+            self.asked = self._numbered
+            self._unfinished = self.outdated
 
     def next_key(self) -> Hashable:
         """The key of the next point that the present call hands out."""

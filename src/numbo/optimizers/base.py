@@ -368,11 +368,12 @@ class Optimizer(Port, Inspectable):
             self._same_point(key, told.x, told.params)
         with self._whole() as call:
             history = self._run.history
-            key = history.key_of(told.x) if key is None else key
+            identity = point_key(told.x)
+            key = history.pending.key_of(identity) if key is None else key
             pending = history.pending.get(key)
             if origin is None:
                 origin = UNASKED if pending is None else pending.origin
-            if pending is not None and pending.identity != point_key(told.x):
+            if pending is not None and pending.identity != identity:
                 pending = None
             call.telling = key
             i = history.add(
@@ -385,6 +386,7 @@ class Optimizer(Port, Inspectable):
                 curve=told.curve if pending is None else pending.reporting(told.curve).curve,
                 constraints=told.constraints,
                 cost=told.cost,
+                identity=identity,
             )
             if i >= 0:
                 self._run.available.see(told.x[None])
@@ -510,10 +512,7 @@ class Optimizer(Port, Inspectable):
 
     @property
     def _outdated(self) -> bool:
-        """Whether models have averaged values that repeats have since shown to be exact.
-
-        The models are then rebuilt from the trials.
-        """
+        """Whether models have averaged values that repeats have shown to be exact: they are built again then."""
         return False
 
     def _observed(self, i: int, y: float, origin: int) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -104,14 +103,9 @@ class Availability:
 
     # -- coordinates that are fixed ------------------------------------------------------------------------------
 
-    @contextmanager
-    def fixing(self, coordinates: Array | None) -> Iterator[None]:
+    def fixing(self, coordinates: Array | None) -> _Fixing:
         """A context in which suggestions keep ``coordinates (d,)``, NaN for free ones; None for none."""
-        self.fixed = coordinates
-        try:
-            yield
-        finally:
-            self.fixed = None
+        return _Fixing(self, coordinates)
 
     def fix(self, points: Array) -> Array:
         """``points (..., d)`` with the coordinates that the present suggestion must keep."""
@@ -364,3 +358,17 @@ class Availability:
             assert self.grid is not None
             rows &= np.all(self.fix(self.grid) == self.grid, axis=1)
         return rows
+
+
+class _Fixing:
+    """The block of `Availability.fixing`."""
+
+    def __init__(self, available: Availability, coordinates: Array | None) -> None:
+        self._available = available
+        self._coordinates = coordinates
+
+    def __enter__(self) -> None:
+        self._available.fixed = self._coordinates
+
+    def __exit__(self, *error: object) -> None:
+        self._available.fixed = None

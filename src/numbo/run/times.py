@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 
 class AskTimes:
@@ -21,21 +19,39 @@ class AskTimes:
         twin.phases = dict(self.phases)
         return twin
 
-    @contextmanager
-    def ask(self, n: int) -> Iterator[None]:
+    def ask(self, n: int) -> _Ask:
         """Time an ask with ``n`` observations."""
-        self.phases = {}
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.asks.append((n, time.perf_counter() - started))
+        return _Ask(self, n)
 
-    @contextmanager
-    def phase(self, name: str) -> Iterator[None]:
+    def phase(self, name: str) -> _Phase:
         """Time a part of the present ask; parts with the same name add up."""
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.phases[name] = self.phases.get(name, 0.0) + time.perf_counter() - started
+        return _Phase(self, name)
+
+
+class _Ask:
+    """The block of an ask."""
+
+    def __init__(self, times: AskTimes, n: int) -> None:
+        self._times = times
+        self._n = n
+
+    def __enter__(self) -> None:
+        self._times.phases = {}
+        self._started = time.perf_counter()
+
+    def __exit__(self, *error: object) -> None:
+        self._times.asks.append((self._n, time.perf_counter() - self._started))
+
+
+class _Phase:
+    """The block of a phase."""
+
+    def __init__(self, times: AskTimes, name: str) -> None:
+        self._phases = times.phases
+        self._name = name
+
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, *error: object) -> None:
+        self._phases[self._name] = self._phases.get(self._name, 0.0) + time.perf_counter() - self._started

@@ -148,8 +148,9 @@ class Arms:
 
     def grid_index(self, X: Array) -> Indices:
         """Indices of the arms with the features ``X (n, d)``; the nearest arm if none matches."""
-        found = np.array([self._index.get(x.tobytes(), -1) for x in X], dtype=np.int64)
-        if (found < 0).any():
+        rows = [self._index.get(x.tobytes(), -1) for x in X]
+        found = np.array(rows, dtype=np.int64)
+        if -1 in rows:
             found[found < 0] = self._nearest(X[found < 0])
         return found
 

@@ -36,11 +36,13 @@ class Curve(NamedTuple):
             reports: values of the objective by step.
             sign: 1 if larger values are better, -1 if smaller ones are.
         """
-        if not isinstance(reports, Mapping | None):
+        if reports is None:
+            return None
+        if not isinstance(reports, Mapping):
             raise ValueError(
                 f"reports must be a mapping of steps to values such as {{1: 0.9, 2: 0.7}}, got {reports!r}."
             )
-        numbers = [(_checks.finite("A step of reports", s), _number(value)) for s, value in (reports or {}).items()]
+        numbers = [(_checks.finite("A step of reports", s), _number(value)) for s, value in reports.items()]
         known = sorted((step, sign * value) for step, value in numbers if not math.isnan(value))
         if not known:
             return None

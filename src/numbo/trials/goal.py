@@ -40,8 +40,10 @@ class Goal:
         k = len(self.directions)
         if values is None:
             return np.full(k, np.nan)
-        given = [values] if k == 1 else list(values) if isinstance(values, Iterable) else []
-        if len(given) != k or (k > 1 and (isinstance(values, Mapping | str) or None in given)):
+        if k == 1:
+            return np.array([self._sign(0) * _checks.objective(values)])
+        given = list(values) if isinstance(values, Iterable) else []
+        if len(given) != k or isinstance(values, Mapping | str) or None in given:
             raise ValueError(f"value must be a sequence of {k} numbers, one for each objective; got {values!r}.")
         out = np.array([self._sign(j) * _checks.objective(value) for j, value in enumerate(given)])
         return np.full(k, np.nan) if np.isnan(out).any() else out

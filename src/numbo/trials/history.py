@@ -111,17 +111,18 @@ class History:
         curve: Curve | None = None,
         constraints: Array | None = None,
         cost: float = math.nan,
+        identity: bytes | None = None,
     ) -> int:
         """Append a trial with ``outputs (k,)``, NaN for a failure; returns the index of the observation, -1 if failed.
 
         ``params`` are kept exactly as told. ``final`` says whether the evaluation was finished. ``variance`` is that of
         its first output, in addition to the common noise. ``curve`` has its reports, ``constraints (q,)`` the values of
-        the constraints; ``cost`` is NaN if unknown.
+        the constraints; ``cost`` is NaN if unknown. ``identity`` is the `point_key` of ``x``, if it is at hand.
         """
         t = self.trials.add(
             x, outputs, params, origin, final=final, variance=variance, curve=curve, constraints=constraints, cost=cost
         )
-        return self._take(t)
+        return self._take(t, identity)
 
     def exclude(self, x: Array) -> None:
         """Record that ``x (d,)`` must not be suggested."""
@@ -228,11 +229,11 @@ class History:
         rows = np.flatnonzero(known if known.any() else meets)
         return int(rows[np.argmax(self.y[rows])])
 
-    def _take(self, t: int) -> int:
+    def _take(self, t: int, identity: bytes | None = None) -> int:
         """Add the trial at position ``t``; returns the index of the observation, -1 for a failure."""
         x = self.trials.X[t]
         y = float(self.trials.Y[t, 0])
-        key = point_key(x)
+        key = point_key(x) if identity is None else identity
         stopped = self.trials.stopped(t)
         origin = int(self.trials.origins[t])
         self.effort.add(self.trials.reported(t), scout=origin == SCOUT, stopped=stopped)
