@@ -7,12 +7,14 @@ from tests.helpers import make_covariance, make_points
 from numbo.kernels.covariance import RBF, cross_covariance
 from numbo.kernels.lazy import (
     BLOCK_WIDTH,
+    MEANS_WIDTH,
     UNKNOWN,
     Bounds,
     best_of_block,
     combine_into,
     lazy_argmax,
     rank_blocks,
+    squared_remainders_into,
     start_bounds,
 )
 from numbo.models import SparseGP
@@ -39,10 +41,19 @@ def test_blocks_are_ranked_by_their_first_best(A):
 @pytest.mark.parametrize("m", [0, 3, 9])
 def test_rows_are_combined(m):
     rng = np.random.default_rng(m)
-    rows, alpha, out = rng.normal(size=(12, 2 * BLOCK_WIDTH + 7)), rng.normal(size=m), np.empty(2 * BLOCK_WIDTH + 7)
+    rows, alpha, out = rng.normal(size=(12, MEANS_WIDTH + 7)), rng.normal(size=m), np.empty(MEANS_WIDTH + 7)
     slots = rng.integers(0, 12, m)  # repeats count as often
     combine_into(rows, slots, alpha, out)
     np.testing.assert_allclose(out, alpha @ rows[slots], rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("A", [1, MEANS_WIDTH, MEANS_WIDTH + 7])
+@pytest.mark.parametrize(("m", "q"), [(0, 3), (3, 0), (4, 1), (9, 5)])
+def test_squares_of_what_remains_are_summed(A, m, q):
+    rng = np.random.default_rng(m)
+    between, C, V, out = rng.normal(size=(q, A)), rng.normal(size=(m, q)), rng.normal(size=(m, A)), np.empty(A)
+    squared_remainders_into(between, C, V, out)
+    np.testing.assert_allclose(out, np.sum((between - C.T @ V) ** 2, axis=0), rtol=1e-12, atol=1e-12)
 
 
 def test_bounds_start_from_means_and_deviations():

@@ -27,7 +27,7 @@ from numbo.kernels.cholesky import whiten_into
 from numbo.kernels.covariance import covariance_into, prior_variance
 
 BLOCK_WIDTH = 128
-#: Number of arms whose means are computed together: so many sums stay in the fastest cache.
+#: Number of arms whose means are computed together: so many sums stay in a fast cache.
 MEANS_WIDTH = 2048
 UNKNOWN = -1
 
@@ -89,6 +89,40 @@ def combine_into(rows, slots, alpha, out):
             for i in range(n):
                 t[i] += a0 * r0[i]
             j += 1
+
+
+@jit
+def squared_remainders_into(between, C, V, out):
+    """out (A,) = sum over j of (between[j] - sum over i of C[i, j] V[i])^2, for ``V (m, A)``, in blocks of arms.
+
+    Four rows of ``V`` at a time, with a quarter of the loads and stores of a sum; terms are added one after the other.
+    """
+    (m, q), A = C.shape, out.shape[0]
+    t = np.empty(min(MEANS_WIDTH, A))
+    for start in range(0, A, MEANS_WIDTH):
+        total = out[start : min(start + MEANS_WIDTH, A)]
+        n = total.shape[0]
+        for x in range(n):
+            total[x] = 0.0
+        for j in range(q):
+            for x in range(n):
+                t[x] = 0.0
+            i = 0
+            while i + 4 <= m:
+                c0, c1, c2, c3 = C[i, j], C[i + 1, j], C[i + 2, j], C[i + 3, j]
+                v0, v1 = V[i, start : start + n], V[i + 1, start : start + n]
+                v2, v3 = V[i + 2, start : start + n], V[i + 3, start : start + n]
+                for x in range(n):
+                    t[x] = (((t[x] + c0 * v0[x]) + c1 * v1[x]) + c2 * v2[x]) + c3 * v3[x]
+                i += 4
+            while i < m:
+                c0, v0 = C[i, j], V[i, start : start + n]
+                for x in range(n):
+                    t[x] += c0 * v0[x]
+                i += 1
+            row = between[j, start : start + n]
+            for x in range(n):
+                total[x] += (row[x] - t[x]) * (row[x] - t[x])
 
 
 @jit

@@ -27,6 +27,7 @@ from numbo.kernels.lazy import (
     best_of_block,
     combine_into,
     lazy_argmax,
+    squared_remainders_into,
     start_bounds,
 )
 from numbo.models.sparse_gp import SparseGP
@@ -235,8 +236,9 @@ class ArmPosterior:
             between = cross_covariance(cov, self._XT, np.ascontiguousarray(self._XT[:, others]))
         else:
             between = self._columns.rows[slots]
-        covariance = between - np.einsum("ij,ik->jk", V[:, others], V)
-        out: Array = np.einsum("ij,ij->j", covariance, covariance) / (cov.noise_variance * variance)
+        out = np.empty(len(self.X))
+        squared_remainders_into(between, np.ascontiguousarray(V[:, others]), V, out)
+        out /= cov.noise_variance * variance
         return out
 
 
