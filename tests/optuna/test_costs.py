@@ -222,8 +222,8 @@ def test_what_the_clock_leaves_of_the_timeout(monkeypatch):
     now[0] += 7.0
     assert time_of(study) == (60.0, 53.0)
     twin = copy.deepcopy(study.sampler)
-    assert twin._timers._timeout == 60.0
-    assert not twin._timers._timers
+    assert twin._views.timers._timeout == 60.0
+    assert not twin._views.timers._timers
 
 
 def test_the_last_trials_fit_into_the_time(monkeypatch):
