@@ -54,6 +54,9 @@ class interrupts_get_out(ContextDecorator):
     def _recreate_cm(self) -> interrupts_get_out:  # each call of a decorated function has its own
         return type(self)()
 
+    def __reduce__(self) -> tuple[type[interrupts_get_out], tuple[()]]:  # copies of what keeps it have their own, too
+        return type(self), ()
+
     def __enter__(self) -> None:
         if threading.current_thread() is threading.main_thread():  # signals are handled there
             self._before = sys.unraisablehook
