@@ -27,7 +27,8 @@ class Progress:
     from its first one on.
 
     Args:
-        n_trials, timeout: those of ``optimize``, which does not tell a callback; at least one of them.
+        n_trials: that of ``optimize``, which does not tell a callback. This or ``timeout`` has to be given.
+        timeout: likewise, in seconds.
         every: number of trials from one line to the next.
 
     Raises:
