@@ -151,6 +151,7 @@ def run_one(sampler: str, pruner: str, name: str, seed: int, trials: int) -> dic
         "sampler": sampler,
         "pruner": pruner,
         "problem": name,
+        "aside": name in names(apart=True),
         "seed": seed,
         "to": trials,
         "failed": states.count(TrialState.FAIL),
@@ -183,19 +184,20 @@ def _at(rows: list[dict[str, Any]], moment: Moment) -> Found:
     return found
 
 
-def _kind(problem: str) -> str:
+def _kind(row: dict[str, Any]) -> str:
     """Problems of one source; those put aside apart."""
-    kind, _, which = problem.partition("-")
-    return (kind if which else "trained") + (", aside" if problem in names(apart=True) else "")
+    kind, _, which = row["problem"].partition("-")
+    return (kind if which else "trained") + ", aside" * row["aside"]
 
 
 def _summary(rows: list[dict[str, Any]], moment: Moment) -> list[str]:
     """Pairs of studies that the first sampler wins and loses, over the problems of a kind."""
     found = _at(rows, moment)
     first, *others = dict.fromkeys(row["sampler"] for row in rows)
+    kind_of = {row["problem"]: _kind(row) for row in rows}
     kinds: dict[str, list[str]] = {}
-    for problem in sorted({row["problem"] for row in rows}):
-        kinds.setdefault(_kind(problem), []).append(problem)
+    for problem in sorted(kind_of):
+        kinds.setdefault(kind_of[problem], []).append(problem)
     lines = [f"| {first}, wins:losses | pruner | " + " | ".join(others) + " |", "|---" * (len(others) + 2) + "|"]
     for kind, problems in kinds.items():
         for pruner in [name for name in PRUNERS if any(row["pruner"] == name for row in rows)]:

@@ -22,7 +22,7 @@ import optuna
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 
 from benchmarks.problems.problem import Array
-from benchmarks.problems.yahpo import surrogate
+from benchmarks.problems.yahpo import task_of
 
 TASKSET = Path(__file__).parents[1] / "data" / "taskset"
 RECORDED = Path(__file__).parents[1] / "data" / "recorded"
@@ -146,8 +146,7 @@ class LCBench(Task):
     """Validation losses (cross entropy) of networks by a surrogate model."""
 
     def __init__(self, task: str) -> None:
-        self._model = surrogate("LCBENCH")
-        self._task = self._model.encoding["OpenML_task_id"][task]
+        self._model, self._task = task_of("LCBENCH", task)
         self.steps = 52
         self.space = {
             "batch_size": IntDistribution(16, 512, log=True),

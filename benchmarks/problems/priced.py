@@ -34,8 +34,7 @@ Objective: TypeAlias = Callable[[Trial], Outcome]
 
 def lcbench(task: str) -> Objective:
     """Cross entropy after 52 epochs, and seconds."""
-    model = yahpo.surrogate("LCBENCH")
-    number = model.encoding["OpenML_task_id"][task]
+    model, number = yahpo.task_of("LCBENCH", task)
 
     def objective(trial: Trial) -> Outcome:
         seconds, _, loss, *_ = model.outputs([number], [[52, *yahpo.network(trial)]])[0].tolist()
@@ -46,8 +45,7 @@ def lcbench(task: str) -> Objective:
 
 def xgboost(task: str) -> Objective:
     """Log loss on all of the data, tenth repetition, and seconds of training."""
-    model = yahpo.surrogate("RBV2_XGBOOST")
-    number = model.encoding["task_id"][task]
+    model, number = yahpo.task_of("RBV2_XGBOOST", task)
 
     def objective(trial: Trial) -> Outcome:
         categories, numbers = yahpo.boosted_trees(trial, model.encoding)
@@ -93,8 +91,8 @@ def problems() -> dict[str, list[str]]:
     """The names of the problems by their families."""
     seeds = [str(seed) for seed in range(LISTED)]
     found = {
-        "lcbench": yahpo.evenly("LCBENCH", "OpenML_task_id", LISTED),
-        "xgboost": yahpo.evenly("RBV2_XGBOOST", "task_id", LISTED),
+        "lcbench": yahpo.evenly("LCBENCH", LISTED),
+        "xgboost": yahpo.evenly("RBV2_XGBOOST", LISTED),
         "corner": seeds,
         "branch": seeds,
     }

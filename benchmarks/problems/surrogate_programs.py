@@ -37,8 +37,7 @@ class Folds(Program):
     worst = 1.0
 
     def __init__(self, task: str) -> None:
-        self._model = yahpo.surrogate("RBV2_XGBOOST")
-        self._task = self._model.encoding["task_id"][task]
+        self._model, self._task = yahpo.task_of("RBV2_XGBOOST", task)
 
     def suggest(self, trial: BaseTrial) -> dict[str, Any]:
         yahpo.boosted_trees(trial, self._model.encoding)
@@ -66,8 +65,7 @@ class Networks(Program):
     worst = 100.0
 
     def __init__(self, task: str) -> None:
-        self._model = yahpo.surrogate("LCBENCH")
-        self._task = self._model.encoding["OpenML_task_id"][task]
+        self._model, self._task = yahpo.task_of("LCBENCH", task)
 
     def suggest(self, trial: BaseTrial) -> dict[str, Any]:
         yahpo.network(trial)
@@ -111,8 +109,8 @@ KINDS: dict[str, Callable[[str], Program]] = {"folds": Folds, "lcbench": Network
 def names(*, apart: bool = False) -> list[str]:
     """Those that settings may be chosen on, or those put ``apart``."""
     tasks = {
-        "folds": yahpo.evenly("RBV2_XGBOOST", "task_id", LISTED),
-        "lcbench": yahpo.evenly("LCBENCH", "OpenML_task_id", LISTED),
+        "folds": yahpo.evenly("RBV2_XGBOOST", LISTED),
+        "lcbench": yahpo.evenly("LCBENCH", LISTED),
         "taskset": [str(k) for k in range(TASKSETS)],
     }
     return [f"{kind}-{task}" for kind, found in tasks.items() for task in found[int(apart) :: 2]]

@@ -17,6 +17,9 @@ from optuna.trial import BaseTrial
 
 from benchmarks.problems.problem import Array
 
+#: By the variables, the category that is the task.
+TASKS = {"LCBENCH": "OpenML_task_id", "RBV2_XGBOOST": "task_id"}
+
 
 class Surrogate:
     """The model in a ``folder``, on one thread, and the numbers of its categories (``encoding``)."""
@@ -44,11 +47,17 @@ def surrogate(variable: str) -> Surrogate:
     return Surrogate(Path(os.environ[variable]))
 
 
-def evenly(variable: str, key: str, count: int) -> list[str]:
+def task_of(variable: str, task: str) -> tuple[Surrogate, int]:
+    """The model whose folder an environment variable names, and the number of a task."""
+    model = surrogate(variable)
+    return model, model.encoding[TASKS[variable]][task]
+
+
+def evenly(variable: str, count: int) -> list[str]:
     """Evenly spaced tasks of a surrogate, in the order of their names; none where its folder is not known."""
     if variable not in os.environ:
         return []
-    found = json.loads((Path(os.environ[variable]) / "encoding.json").read_text())[key]
+    found = json.loads((Path(os.environ[variable]) / "encoding.json").read_text())[TASKS[variable]]
     names = sorted(name for name in found if name != "#na#")
     return [names[math.floor(k * len(names) / count)] for k in range(count)]
 

@@ -51,7 +51,8 @@ def test_half_of_the_programs_are_put_apart():
 
 def row(sampler, seed, value, luckiest, **more):
     marks = [{"trials": 60, "cost": 20.0, "recommended": value, "luckiest": luckiest, "measured": 0.1, **more}]
-    return {"sampler": sampler, "pruner": "median", "problem": "wine", "seed": seed, "to": 60, "marks": marks}
+    study = {"sampler": sampler, "pruner": "median", "problem": "wine", "aside": True, "seed": seed, "to": 60}
+    return study | {"marks": marks}
 
 
 def test_the_report_compares_pairs_and_says_whether_luck_was_avoided(tmp_path):
