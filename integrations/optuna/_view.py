@@ -317,19 +317,19 @@ class StudyView:
             return None
         if self.cost == _records.DURATION:
             return _records.seconds_of(trial)
-        known = trial.user_attrs.get(self.cost)
-        if known is None:
+        told = trial.user_attrs.get(self.cost)
+        if told is None:
             self._without_cost += trial.state == TrialState.COMPLETE
             if self._without_cost == MANY:
                 self._warn_of(self.cost, f"has no value in {MANY} complete trials: their costs are unknown.")
             return None
-        if not _checks.is_finite(known) or known <= 0.0:
-            self._warn_of(self.cost, f"must be a number above 0, got {known!r} in trial {trial.number}.")
-            return None
-        return float(known)
+        cost = self._told_cost(trial)
+        if cost is None:
+            self._warn_of(self.cost, f"must be a number above 0, got {told!r} in trial {trial.number}.")
+        return cost
 
     def _told_cost(self, trial: FrozenTrial) -> float | None:
-        """What a running trial has said to cost; None if it has not."""
+        """What a trial, which may still run, says that it costs; None if it does not, or its duration counts."""
         if self.cost is None or self.cost == _records.DURATION:
             return None
         known: Any = trial.user_attrs.get(self.cost)

@@ -14,7 +14,8 @@ from numbo.run.run import Run
 from numbo.spaces import INACTIVE, SearchSpace
 from numbo.spaces.allowed import Linear, Mixture, described, met, names_in
 
-#: Numbers of trials from which on something is said of the best ones, and of parameters that do not matter.
+#: Numbers of trials from which on something is said of the best ones, and of parameters that do not matter. None of the
+#: constants here was tuned.
 LEAST = 20
 LEAST_OF_RELEVANCE = 30
 #: So many of the best trials are looked at, of which so many must be within a share of the range of its end.

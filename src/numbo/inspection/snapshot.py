@@ -475,7 +475,7 @@ class Snapshot:
             n_pending=len(history.pending),
             members=history.positions(view.members),
             relevance=shares,
-            changed=None if space.default is None or not len(rows) else tuple(changed(space, history.X[rows[0]])),
+            changed=None if space.default is None or not len(rows) else changed(space, history.X[rows[0]]),
             hints=hints_of(self._run, view, rows, shares, unvaried, spread),
             unvaried=tuple(name for name, same in zip(names, unvaried.tolist(), strict=True) if same),
             lengthscales=dict(zip(names, view.lengthscales.tolist(), strict=True)),

@@ -18,7 +18,7 @@ from numbo._types import Array
 from numbo.spaces.beliefs import Beliefs
 from numbo.trials import History, best_first
 
-#: b, and the largest exponent.
+#: b, and the largest exponent. What they bring and cost: ``benchmarks/results/beliefs.md``.
 STRENGTH = 2.0
 LARGEST = 0.3
 #: Data disagree if the densities at so many of the best trials, relative to a uniform one, have at most this geometric
@@ -30,7 +30,8 @@ LEAST = 8
 
 def believed(beliefs: Beliefs, history: History) -> Array | None:
     """The logarithms (d, g) of densities that count for the next suggestion, times the exponent; None if none does."""
-    left = np.array([name not in contradicted(beliefs, history) for name in beliefs.columns])
+    misled = contradicted(beliefs, history)
+    left = np.array([name not in misled for name in beliefs.columns])
     weights = left * min(LARGEST, STRENGTH / max(history.step, 1))
     return weights[:, None] * beliefs.logs if (left & beliefs.logs.any(axis=1)).any() else None
 

@@ -105,11 +105,12 @@ class Port(ABC):
             held[space.names.index(name)] = True
             X, permitted = space.allowed.mended(X, held)
             permitted &= space.allowed.rows(X)
+            permitted |= not permitted.any()
         scores = run.attempt(lambda: self._scores(run.quiet(), X), lambda: None)
         if scores is None:
             return None
-        free = np.array([not self.taken(x) for x in X]) & (permitted | ~permitted.any())
-        scores = np.where(permitted | ~permitted.any(), scores, -np.inf)
+        free = np.array([not self.taken(x) for x in X]) & permitted
+        scores = np.where(permitted, scores, -np.inf)
         return values[int(np.argmax(np.where(free | ~free.any(), scores, -np.inf)))]
 
     def taken(self, x: Array, known: int | None = None) -> bool:

@@ -58,8 +58,8 @@ def fewer_changes(
         x, at_x = X[found], float(values[found])
 
 
-def changed(space: Domain, x: Array) -> list[str]:
+def changed(space: Domain, x: Array) -> tuple[str, ...]:
     """The names of the parameters in which ``x (d,)`` differs from the default."""
     assert space.default is not None
     differ = (x != space.default) & (x != INACTIVE) & ~np.isnan(space.default)
-    return [name for name, one in zip(space.names, differ.tolist(), strict=True) if one]
+    return tuple(name for name, one in zip(space.names, differ.tolist(), strict=True) if one)
