@@ -69,8 +69,7 @@ def _candidates(run: Run, lengthscales: Array, X: Array, values: Array, rng: np.
         rows = run.available.rows(anyhow=True)
         return run.grid[rows if len(rows) <= MOST else rng.choice(rows, MOST, replace=False)]
     elites = X[thinned(values, AROUND)] if len(X) else X
-    groups = run.design.candidates.groups(elites, lengthscales, rng)
-    return np.concatenate([run.available.fix_points(group, None) for group in groups])
+    return np.concatenate(run.candidates(elites, lengthscales, rng))
 
 
 def recommendable(run: Run, view: ModelView, points: Array) -> Mask:

@@ -124,8 +124,7 @@ def optimum(run: Run, view: ModelView, scores: Array) -> Array | None:
         values = acquisition_values(view.posterior, acquisition, run.grid[free])
         values = values + view.constraints.log_probability(run.grid[free])
         return run.grid[free[np.argmax(values)]] if len(free) else None
-    groups = run.design.candidates.groups(X[elite_rows(X, scores)], view.lengthscales, rng)
-    groups = [run.available.fix_points(group, None) for group in groups]
+    groups = run.candidates(X[elite_rows(X, scores)], view.lengthscales, rng)
     box = Box(run.space, Corners.of_cube(run.space.d), run.dormant(rng), run.available)
     if run.history.constrained and not run.history.any_feasible:
         return None

@@ -78,8 +78,7 @@ def tolerated(
     rng = np.random.default_rng(0)
     for k in range(ROUNDS if anywhere else 0):
         best = points[best_first(means)[:AROUND]]
-        groups = run.design.candidates.groups(best, view.lengthscales * SHRINKING**k, rng)
-        new = np.concatenate([run.available.fix_points(group, None) for group in groups])
+        new = np.concatenate(run.candidates(best, view.lengthscales * SHRINKING**k, rng))
         new = new[recommendable(run, view, new)]
         points = np.concatenate([points, new])
         means = np.concatenate([means, tolerant_means(space, view, new, wide)])

@@ -207,6 +207,14 @@ class Run:
         """What costs add to the utility of a suggestion; nothing where they are not known, or are all equal."""
         return self.costs.terms(self.history)
 
+    def candidates(self, elites: Array, lengthscales: Array, rng: np.random.Generator) -> list[Array]:
+        """Points (c, d) around the ``elites (e, d)`` and anywhere, in groups, moved to where known constraints hold.
+
+        As for a suggestion that keeps no given values (`numbo.run.candidates.Candidates.groups`).
+        """
+        groups = self.design.candidates.groups(elites, lengthscales, rng)
+        return [self.available.fix_points(group, None) for group in groups]
+
     def prior(self) -> Array | None:
         """What is believed of good values, as the utility of a suggestion takes it into account; None for nothing.
 
