@@ -27,7 +27,8 @@ from numbo.kernels.cholesky import whiten_into
 from numbo.kernels.covariance import covariance_into, prior_variance
 
 BLOCK_WIDTH = 128
-#: Number of arms whose means are computed together: so many sums stay in a fast cache.
+#: Number of arms whose means are computed together: so many sums stay in a fast cache
+#: (``benchmarks/results/compare-arms.md``).
 MEANS_WIDTH = 2048
 UNKNOWN = -1
 

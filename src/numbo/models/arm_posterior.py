@@ -32,6 +32,7 @@ from numbo.kernels.lazy import (
 )
 from numbo.models.sparse_gp import SparseGP
 
+#: Number of arms that are whitened together: ``benchmarks/results/compare-arms.md``.
 ARMS_AT_ONCE = 512
 #: Maximum memory for cached columns of the covariance between all arms and some of them.
 COLUMN_BYTES = 256 * 2**20

@@ -1,4 +1,8 @@
-"""The time of suggestions, and of their phases."""
+"""The time of suggestions, and of their phases.
+
+Blocks are classes: as generators, those of a pull of a bandit took a part of its time that shows
+(``benchmarks/results/compare-arms.md``).
+"""
 
 from __future__ import annotations
 
