@@ -89,6 +89,15 @@ def over_seeds(share: float = 0.9, of: int = 5) -> Callable[[Callable[..., None]
     return decorate
 
 
+def played(opt: Optimizer, n: int, objective: Callable[[Any], float]) -> list[Any]:
+    """The points of ``n`` trials that are asked for and told one after the other."""
+    points = []
+    for _ in range(n):
+        points.append(opt.ask())
+        opt.tell(points[-1], objective(points[-1]))
+    return points
+
+
 def gains(values: np.ndarray, trials: int) -> np.ndarray:
     """Samples of the gain in so many more trials, after ``values``."""
     return Improvements(values).gains(trials)

@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from tests.helpers import MOSTLY, over_seeds, seeded
+from tests.helpers import MOSTLY, over_seeds, played, seeded
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Guess, Int, Linear, Space
 from numbo.models import trust
@@ -30,11 +30,7 @@ def loss(p):
 
 
 def run(opt, n, objective=loss):
-    points = []
-    for _ in range(n):
-        points.append(opt.ask())
-        opt.tell(points[-1], objective(points[-1]))
-    return points
+    return played(opt, n, objective)
 
 
 def best(prior, seed, n):

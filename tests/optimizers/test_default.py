@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from tests.helpers import MOSTLY, make_covariance, over_seeds, seeded
+from tests.helpers import MOSTLY, make_covariance, over_seeds, played, seeded
 from tests.kernels.test_acquisition import conditioned
 
 from numbo import GPUCB, GSSBO, Categorical, Float, Int, Linear, Space
@@ -29,11 +29,7 @@ def loss(p):
 
 
 def run(opt, n, objective=loss):
-    points = []
-    for _ in range(n):
-        points.append(opt.ask())
-        opt.tell(points[-1], objective(points[-1]))
-    return points
+    return played(opt, n, objective)
 
 
 def moved(p):
