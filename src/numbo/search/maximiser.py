@@ -27,6 +27,7 @@ from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
 from numbo.run.resolution import NEWEST
 from numbo.run.run import Run
+from numbo.search.fewer import fewer_changes
 from numbo.search.maximize import Box, maximize
 from numbo.search.utility import Utility, if_successful
 from numbo.spaces import Corners
@@ -156,7 +157,15 @@ class Maximiser:
             utility = utility._replace(alone=alone[: utility.objectives], crowd=crowd, prior=run.prior())
             box = Box(run.space, available.fix_corners(corners), dormant, available)
             fit = partial(run.costs.fit, run.history) if run.costs.limited else None
-            return maximize(utility, box, groups, self._taken(run, surrogate), starts=starts, fit=fit)
+            taken = self._taken(run, surrogate)
+            x = maximize(utility, box, groups, taken, starts=starts, fit=fit)
+            if x is None or not starts or run.space.default is None:
+                return x
+            if utility.front is None and utility.terms[0].acquisition.kind == UCB:
+                improvement = Acquisition(LOG_EI, _incumbent(run, outputs), run.success())
+                gain = self.of_one(run, outputs, improvement)
+                utility = gain._replace(alone=utility.alone, crowd=crowd, prior=utility.prior)
+            return fewer_changes(utility, box, x, taken, fit)
 
     def improving(self, run: Run, outputs: Outputs, center: int | None = None) -> Utility:
         """The expected hypervolume improvement per cost, times the probability that constraints hold."""

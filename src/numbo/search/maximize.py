@@ -14,7 +14,6 @@ import numpy as np
 
 from numbo._types import Array, Indices, Mask
 from numbo.run.availability import Availability
-from numbo.search.fewer import fewer_changes
 from numbo.search.utility import Utility, Valued
 from numbo.spaces import INACTIVE, Corners, Domain
 from numbo.spaces.allowed import Allowed
@@ -58,8 +57,6 @@ def maximize(
 ) -> Array | None:
     """The best point found within the ``box`` that is neither ``taken`` nor crowded (`Utility`); None if all are.
 
-    In a space with a default it differs from it only where that pays, unless candidates are returned unchanged.
-
     Args:
         utility: the function to maximise.
         box: the search space.
@@ -94,10 +91,8 @@ def maximize(
     if x is not None and fit is not None and not fit(x[None])[0]:
         rest = list(free)
         fine = fit(np.array(rest)) if rest else np.zeros(1, dtype=bool)
-        x = rest[int(np.argmax(fine))] if fine.any() else x
-    if x is None or not starts or box.space.default is None or box.available is None:
-        return x
-    return fewer_changes(utility, box.space, box.corners, box.available, x, taken, fit)
+        return rest[int(np.argmax(fine))] if fine.any() else x
+    return x
 
 
 def _once(taken: Callable[[Array], bool]) -> Callable[[Array], bool]:
