@@ -326,6 +326,20 @@ def test_the_scatter_of_repeats_whatever_outliers_there_are():
     assert known.scatter == pytest.approx(0.1 / math.sqrt(2.0), rel=0.5)
 
 
+@pytest.mark.parametrize("repeats", [1, 2, 5, 20])
+def test_the_scatter_of_few_repeats_is_a_lower_bound(repeats):
+    """It is above the noise in 5 % of cases at most, and with many repeats hardly ever far below it."""
+    rng = np.random.default_rng(repeats)
+    above, far_below, cases = 0, 0, 400
+    for _ in range(cases):
+        again = np.array(SMOOTH[:repeats]) + 0.1 * math.sqrt(2.0) * rng.normal(size=repeats)
+        known = Noise(history([*range(30), *range(repeats)], [*SMOOTH, *again]))
+        above += known.scatter > 0.1
+        far_below += known.scatter < 0.1 / 3.0
+    assert above / cases < 0.05 + 4.0 * math.sqrt(0.05 * 0.95 / cases)
+    assert repeats < 20 or far_below / cases < 0.02
+
+
 @pytest.mark.parametrize("size", [1.0, 1e200, 1e-200])
 def test_the_deviation_of_repeats(size):
     rng = np.random.default_rng(0)
