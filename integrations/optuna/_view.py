@@ -17,6 +17,7 @@ from numbo.optimizers import GLOBAL, Optimizer, Snapshot
 from numbo.optuna import _records
 from numbo.optuna._distributions import KnownSpace, RunningSpace, Searched, to_internal, to_space
 from numbo.optuna._fixed import within
+from numbo.optuna._instances import Instances
 from numbo.optuna._records import Published
 from numbo.optuna._warnings import warn
 from numbo.spaces import Space, Table, misfit
@@ -31,6 +32,8 @@ ROUNDS = 4
 
 #: A cause for which trials are not learned: a parameter, and the range that its value is not in, or the kind of cause.
 Cause: TypeAlias = tuple[str, str]
+#: What a finished trial has found: a value, or those of several objectives; None for a failure.
+Value: TypeAlias = float | list[float] | None
 CONTRADICTION = "", "contradiction"
 CONTRADICTED = "contradict the conditions of search_space="
 #: Maximum number of causes that a warning describes.
@@ -40,9 +43,15 @@ MANY = 10
 
 
 class StudyView:
-    """Adds each trial once, in the order in which they finished."""
+    """Adds each trial once, in the order in which they finished.
 
-    def __init__(self) -> None:
+    Args:
+        by_instance: whether reports are values at instances (`Instances`), and not those of a curve.
+    """
+
+    def __init__(self, *, by_instance: bool = False) -> None:
+        self._by_instance = by_instance
+        self._instances = Instances()
         #: From finished trials, of which only complete ones show which parameters the program does not use.
         self.space = KnownSpace()
         self._space_of_running = RunningSpace()
@@ -168,6 +177,7 @@ class StudyView:
             self._causes = {}
             self._seen = set()
             self._without_cost = 0
+            self._instances = Instances()
             self._tell(t for t in trials if t.state.is_finished())
         self._warn_of_misfits()
         return self.optimizer
@@ -222,7 +232,7 @@ class StudyView:
         try:
             params, origin = self._params(trial, _records.read(trial, self.identity))
             cost = self._told_cost(trial)
-            return self.optimizer.pending_point(params, origin, trial.intermediate_values, cost)
+            return self.optimizer.pending_point(params, origin, self._curve(trial), cost)
         except (ValueError, TypeError):
             return None
 
@@ -273,28 +283,33 @@ class StudyView:
         """Tell the optimizer finished trials, in the order of their completion."""
         for trial in sorted(trials, key=_completion):
             published = _records.read(trial, self.identity)
+            value = self._instances.value(trial) if self._by_instance else self._value(trial)
             try:
                 params, origin = self._params(trial, published)
-                self._learn(trial, params, UNASKED if self._copied(trial, published) else origin)
+                self._learn(trial, value, params, UNASKED if self._copied(trial, published) else origin)
             except (ValueError, TypeError) as error:
-                if self._value(trial) is not None:
-                    self._learn_what_fits(trial, published, str(error))
+                if value is not None:
+                    self._learn_what_fits(trial, value, published, str(error))
 
-    def _learn(self, trial: FrozenTrial, params: Mapping[str, Any], origin: int) -> None:
+    def _learn(self, trial: FrozenTrial, value: Value, params: Mapping[str, Any], origin: int) -> None:
         """Tell the optimizer a finished trial at internal ``params``; `ValueError` if they do not fit."""
         assert self.optimizer is not None
         self.optimizer.learn(
             params,
-            self._value(trial),
+            value,
             origin=origin,
             key=trial.number,
             std=self._std(trial),
-            partial=trial.state == TrialState.PRUNED,
-            reports=trial.intermediate_values,
+            partial=trial.state == TrialState.PRUNED and not self._by_instance,
+            reports=self._curve(trial),
             constraints=_records.constraints_of(trial) if self.optimizer.constraints else None,
             cost=self._cost_of(trial),
         )
         self.told.append(trial.number)
+
+    def _curve(self, trial: FrozenTrial) -> Mapping[int, float]:
+        """What a trial has reported by its steps; nothing if steps are instances."""
+        return {} if self._by_instance else trial.intermediate_values
 
     def _std(self, trial: FrozenTrial) -> float | None:
         """The known standard deviation of a complete trial's value, by its user attribute; None if it has none."""
@@ -341,7 +356,7 @@ class StudyView:
             self._warned.add(cause)
             warn(f"The user attribute {attribute!r} {words}")
 
-    def _learn_what_fits(self, trial: FrozenTrial, published: Published, error: str) -> None:
+    def _learn_what_fits(self, trial: FrozenTrial, value: Value, published: Published, error: str) -> None:
         """Learn a trial with a value, which contradicts the conditions, where the rest of its values is.
 
         Where a declared condition is wrong, one point would be suggested for ever, as nothing is learned there. Other
@@ -354,7 +369,7 @@ class StudyView:
         if contradicts:
             params = published.params | to_internal(trial.params, self.searched.distributions)
             try:
-                self._learn(trial, space.completed(params), GLOBAL)
+                self._learn(trial, value, space.completed(params), GLOBAL)
             except ValueError:
                 contradicts = False
         self._left_out += not contradicts
@@ -408,7 +423,7 @@ class StudyView:
         name, _ = cause
         return not name or not self.space.undecided(name, self.searched.distributions[name])
 
-    def _value(self, trial: FrozenTrial) -> float | list[float] | None:
+    def _value(self, trial: FrozenTrial) -> Value:
         """The value learned from a finished trial, or those of several objectives; ``None`` for a failure."""
         assert self.optimizer is not None
         return _records.value_of(trial, len(self.optimizer.directions))

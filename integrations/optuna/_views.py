@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from optuna.pruners import WilcoxonPruner
 from optuna.storages import BaseStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial
@@ -38,7 +39,8 @@ class Views(dict[Any, StudyView]):
     """Views by their study, the most recently used one last.
 
     A study may begin with copies of another one's trials, and Hyperband passes another object for each bracket. So a
-    study is identified by its number, its directions, its first trial, and its storage.
+    study is identified by its number, its directions, its first trial, and its storage, and by whether its pruner takes
+    reports for values at instances.
 
     Args:
         said: what the user says of the parameters.
@@ -96,7 +98,8 @@ class Views(dict[Any, StudyView]):
         first = trials[0] if trials else None
         start = None if first is None else (first._trial_id, first.datetime_start)
         storage = study._storage
-        known = (study._study_id, tuple(study.directions), start)
+        by_instance = isinstance(study.pruner, WilcoxonPruner) and len(study.directions) == 1
+        known = (study._study_id, tuple(study.directions), start, by_instance)
         key = (id(storage), *known)
         view = self.pop(key, None)
         if view is not None and view.storage() is storage and view.continues(trials):
@@ -107,7 +110,7 @@ class Views(dict[Any, StudyView]):
                 view = self.pop(other)
                 break
         else:
-            view = StudyView()
+            view = StudyView(by_instance=by_instance)
         view.storage = weakref.ref(storage)
         return key, view
 
