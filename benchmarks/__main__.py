@@ -20,6 +20,7 @@ COMMANDS = {
     "transfer": "benchmarks.compare.transfer",
     "stopping": "benchmarks.compare.stopping",
     "costs": "benchmarks.compare.costs",
+    "beliefs": "benchmarks.compare.beliefs",
     "bayesmark": "benchmarks.compare.bayesmark",
     "curves": "benchmarks.compare.curves",
     "real": "benchmarks.compare.real",
