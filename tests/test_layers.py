@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 #: The floors of the house, from the ground up: a module may import from its own and from those below.
 FLOORS = [
     {"numbo._types"},
-    {"numbo._checks", "numbo._descriptions", "numbo._interrupts", "numbo._hooks", "numbo._rows"},
+    {"numbo._plain", "numbo._checks", "numbo._descriptions", "numbo._interrupts", "numbo._hooks", "numbo._rows"},
     {"numbo._forks"},
     {"numbo._imports", "numbo.compiling"},
     {"numbo.kernels"},
@@ -39,6 +39,7 @@ FOREIGN = {
     "numbo._interrupts": set(),
     "numbo._forks": set(),
     "numbo._rows": {"numpy"},
+    "numbo._plain": {"numpy"},
     "numbo._elementary": {"numpy"},
     "numbo._imports": set(),
     "numbo._hooks": set(),

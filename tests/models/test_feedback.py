@@ -347,7 +347,8 @@ def test_a_restored_model_goes_on_as_the_original(one_by_one, resparsify, by_var
         step(action, i)
     original = told.model
     restored = make(resparsify, **kw)
-    change = restored.restore(copy.deepcopy(original.state_dict()), told.history)
+    restored.restore(copy.deepcopy(original.state_dict()), told.history)
+    change = restored.begin_again()
     assert isinstance(change, NewBatch)
     assert list(change.pulled.numbers) == original.batch.pulls
     same(fingerprint(restored), fingerprint(original))

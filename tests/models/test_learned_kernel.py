@@ -33,7 +33,7 @@ def rng(seed=0):
 
 
 def state_of(kernel):
-    return kernel.state_dict()["theta"]
+    return kernel.state_dict()["gp"]["theta"]
 
 
 @pytest.mark.parametrize("lengthscale", [0.4, [0.4, 0.2]])
@@ -181,7 +181,7 @@ def test_a_restored_kernel_is_the_same_and_due_at_the_same_time():
     assert [twin.due(n) for n in range(40, 50)] == [kernel.due(n) for n in range(40, 50)]
     state = kernel.state_dict()
     kernel.learn(X[:20], wave(X[:20]) ** 2, rng())
-    assert not np.array_equal(state["theta"], state_of(kernel))  # a state is a copy
+    assert not np.array_equal(state["gp"]["theta"], state_of(kernel))  # a state is a copy
 
 
 def test_a_kernel_is_learned_from_the_best_by_the_model_not_from_the_luckiest():

@@ -404,7 +404,7 @@ def test_models_that_averaged_start_again_when_noise_is_refuted():
         if len(told) % 10 == 0:
             suggested(opt, len(told))
             inside(opt, "search").surrogate.averaged = True
-    assert not opt.state_dict()["model"]["global"]["objectives"][0]["averaged"]
+    assert not opt.state_dict()["model"]["search"]["outputs"]["objectives"][0]["averaged"]
     fresh = GSSBO(space, seed=0, settings=GSSBOSettings(all_data=False))
     for k, (params, value) in enumerate(told):
         fresh.hold(k, params)

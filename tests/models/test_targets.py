@@ -83,7 +83,7 @@ def test_settled_fits_are_short_and_try_one_other_kind_at_a_time():
         fit(X, values, *args, **kwargs)
 
     gp.fit = watched
-    targets.restore("plain", DECISION_EVERY)
+    targets.restore({"kind": "plain", "decisions": DECISION_EVERY})
     tried = {"plain"}
     for k in range(6 * DECISION_EVERY):
         before = targets.kind
@@ -113,7 +113,7 @@ def test_a_challenger_that_predicts_worse_leaves_no_trace():
     gp = ExactGP(np.zeros(2, dtype=bool))
     targets.fit(gp, Data.of(X, SMOOTH))
     before = gp.theta
-    targets.restore("plain", DECISION_EVERY)
+    targets.restore({"kind": "plain", "decisions": DECISION_EVERY})
     targets.fit(gp, Data.of(X, SMOOTH), settled=True)
     assert targets.kind == "plain"
     np.testing.assert_array_equal(gp.theta, before)
@@ -122,14 +122,14 @@ def test_a_challenger_that_predicts_worse_leaves_no_trace():
 def test_a_challenger_that_predicts_better_stays():
     targets = Targets(winsorize=False, warp=True)
     gp = ExactGP(np.zeros(2, dtype=bool))
-    targets.restore("plain", DECISION_EVERY)
+    targets.restore({"kind": "plain", "decisions": DECISION_EVERY})
     targets.fit(gp, Data.of(X, steep(SMOOTH)), settled=True)
     assert targets.kind == "log"
 
 
 def test_the_count_of_fits_survives_a_restore():
     targets, gp = Targets(winsorize=False, warp=True), ExactGP(np.zeros(2, dtype=bool))
-    targets.restore("log", DECISION_EVERY - 1)
+    targets.restore({"kind": "log", "decisions": DECISION_EVERY - 1})
     targets.fit(gp, Data.of(X, SMOOTH))
     assert targets.kind == "log"  # it is no turn
     targets.fit(gp, Data.of(X, SMOOTH))

@@ -121,7 +121,8 @@ def test_the_choice_is_the_literal_argmax_and_that_of_a_search_that_sees_the_mod
         assert near_best(loop.bound(), loop.chosen())
     late = ArmSearch(loop.run, loop.grid)
     restored = copy.deepcopy(loop.model)
-    late.follow(loop.model, WIDTH, restored.restore(loop.model.state_dict(), loop.run.history))
+    restored.restore(loop.model.state_dict(), loop.run.history)
+    late.follow(loop.model, WIDTH, restored.begin_again())
     assert loop.chosen(late) == loop.chosen()
 
 

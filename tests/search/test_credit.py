@@ -42,7 +42,8 @@ def test_old_gains_and_infinite_values_do_not_count():
 
 def test_a_restored_credit_goes_on():
     credit = seen(*[(k % 3 == 0, float(k % 7)) for k in range(50)])
-    twin = Credit(**credit.state_dict())
+    twin = Credit()
+    twin.restore(credit.state_dict())
     for one in (credit, twin):
         one.see(8.0, second=True)
     assert twin.share == credit.share

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from numbo._plain import plain
 from numbo.search.distribution import CONDITION, Constants, Distribution
 
 
@@ -75,5 +76,5 @@ def test_what_ends_a_search():
 
 def test_a_state_is_the_distribution():
     one = Distribution.around(np.array([0.1, 0.9]), 0.2)
-    same = Distribution(**one.state_dict())
+    same = Distribution(**plain(one))
     assert repr(same) == repr(one)

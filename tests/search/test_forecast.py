@@ -66,7 +66,8 @@ def test_failures_are_left_out():
 
 def test_a_restored_forecast_goes_on_as_the_first_one():
     first = learned(valley, 80)
-    second = Forecast.of(D, first.state_dict())
+    second = Forecast(D)
+    second.restore(first.state_dict())
     for x in np.random.default_rng(2).random((40, D)):
         first.learn(x, valley(x))
         second.learn(x, valley(x))

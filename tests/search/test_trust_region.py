@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from numbo._plain import plain
 from numbo.run.run import GLOBAL
 from numbo.search.trust_region import (
     FINEST,
@@ -179,7 +180,7 @@ def test_invariants_and_a_fold_that_can_be_stopped_and_resumed(events):
         origin = GLOBAL if age < 0 else origins[-1 - age % len(origins)]
         region.tell(i, y, origin)
         origins.append(region.origin)
-        resumed = TrustRegion(**resumed.state_dict())
+        resumed = TrustRegion(**plain(resumed))
         resumed.tell(i, y, origin)
         assert region.shortest <= region.length <= MAX_LENGTH
         assert FINEST * MIN_LENGTH <= region.shortest <= MIN_LENGTH

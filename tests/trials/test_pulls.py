@@ -45,7 +45,7 @@ def test_numbers_survive_a_restore():
     pulls, again = Pulls(2), Pulls(2)
     for place in (3, 1, 3, 70, 5):
         pulls.number(point(place))
-    again.restore(pulls.X)
+    again.restore(pulls.state_dict())
     assert [again.number(point(place)) for place in (70, 5, 3, 1, 9)] == [2, 3, 0, 1, 4]
 
 

@@ -10,12 +10,13 @@ the product would underflow.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from numbo import _elementary
+from numbo._plain import Kept
 from numbo._types import Array, Mask, ObservationIndices
 from numbo.kernels.acquisition import LOG_PROBABILITY, Acquisition, Term, acquisition_values
 from numbo.models.gp import Frame
@@ -38,7 +39,7 @@ MANY_ZEROS = 0.1
 NOTHING = -1e100
 
 
-class Constraints:
+class Constraints(Kept):
     """The models of ``q`` constraints.
 
     Args:
@@ -48,6 +49,8 @@ class Constraints:
     Attributes:
         surrogates: one for each group of constraints.
     """
+
+    _kept = ("surrogates",)
 
     def __init__(self, make: Callable[[], Surrogate] | None = None, q: int = 0) -> None:
         self._groups = [group for group in np.array_split(np.arange(q), MOST) if len(group)]
@@ -143,13 +146,10 @@ class Constraints:
                 both[asked] &= margin.mean - margin.std >= _threshold(one)
         return both if both.any() else told
 
-    def state_dict(self) -> list[dict[str, Any]]:
-        return [surrogate.state_dict() for surrogate in self.surrogates]
-
-    def restore(self, states: Sequence[dict[str, Any]], history: History) -> None:
-        """Restore a `state_dict`; the ``history`` may have more trials than at that time."""
-        for k, (surrogate, state) in enumerate(zip(self.surrogates, states, strict=True)):
-            surrogate.restore(state, self._margins(history, state["updated_at"])[k])
+    def restore(self, state: dict[str, Any], data: Any = None) -> None:
+        """Restore a `state_dict`; the history ``data`` may have more trials than at that time."""
+        for k, (one, saved) in enumerate(zip(self.surrogates, state["surrogates"], strict=True)):
+            one.restore(saved, self._margins(data, saved["updated_at"])[k])
 
 
 def _margin(scaled: Array) -> Array:

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numbo import _elementary
+from numbo._plain import Kept
 from numbo._types import Array, Mask, TrialPositions
 from numbo.kernels.acquisition import LOG_PROBABILITY, MEAN, Acquisition, Term
 from numbo.models.moments import mean_at
@@ -55,13 +56,15 @@ class Room(NamedTuple):
     share: float
 
 
-class Costs:
+class Costs(Kept):
     """The model of the costs of trials.
 
     Args:
         categorical, optional: (d,) as for `numbo.models.surrogate.Surrogate`.
         budget: what all trials may cost together; None for no limit.
     """
+
+    _kept = ("_surrogate",)
 
     def __init__(self, categorical: Mask, optional: Mask | None = None, budget: float | None = None) -> None:
         self.budget = budget
@@ -198,11 +201,8 @@ class Costs:
         best = history.X[history.best]
         return near_and_apart(self._surrogate, history.trials.X, live, best, SIZE, len(live))
 
-    def state_dict(self) -> dict[str, Any]:
-        return self._surrogate.state_dict()
-
-    def restore(self, state: dict[str, Any], history: History) -> None:
-        """Restore a `state_dict`; the ``history`` may have more trials than at that time."""
-        n = state["updated_at"]
-        self._surrogate.restore(state, Data.of(history.trials.X[:n], self._cheapness(history, n)))
+    def restore(self, state: dict[str, Any], data: Any = None) -> None:
+        """Restore a `state_dict`; the history ``data`` may have more trials than at that time."""
+        n = state["surrogate"]["updated_at"]
+        super().restore(state, Data.of(data.trials.X[:n], self._cheapness(data, n)))
         self._looked_at = -1

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numbo import _elementary
+from numbo._plain import Kept
 from numbo._types import Array, Mask, TrialPositions
 from numbo.kernels.acquisition import CERTAIN, Success
 from numbo.models.bounds import failing_bounds
@@ -69,7 +70,7 @@ class Labels(NamedTuple):
     y: Array
 
 
-class Feasibility:
+class Feasibility(Kept):
     """The probability of success.
 
     Args:
@@ -83,6 +84,8 @@ class Feasibility:
         closed: (2, d) lower and upper bounds on which points fail although points next to them succeed.
         trust: w, the weight of the model in which failures depend on the parameters.
     """
+
+    _kept = ("trust", "_rate", "_surrogate")
 
     def __init__(
         self,
@@ -198,12 +201,7 @@ class Feasibility:
             return 1
         return max(1, math.floor(math.log(UNLIKELY) / math.log(1.0 - self._rate)) + 1) if 0.0 < self._rate < 1.0 else 1
 
-    def state_dict(self) -> dict[str, Any]:
-        return {"trust": self.trust, "rate": self._rate, "surrogate": self._surrogate.state_dict()}
-
-    def restore(self, state: dict[str, Any], history: History) -> None:
-        """Restore a `state_dict`; the ``history`` may have more trials than at that time."""
-        self.trust = state["trust"]
-        self._rate = state["rate"]
-        labels = self._labels(history)
-        self._surrogate.restore(state["surrogate"], Data.of(labels.X, labels.y))
+    def restore(self, state: dict[str, Any], data: Any = None) -> None:
+        """Restore a `state_dict`; the history ``data`` may have more trials than at that time."""
+        labels = self._labels(data)
+        super().restore(state, Data.of(labels.X, labels.y))

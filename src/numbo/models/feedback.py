@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from numbo._plain import Kept, plain
 from numbo._types import Array, Indices, Mask, PointNumbers
 from numbo.kernels.acquisition import UCB, Acquisition, Success
 from numbo.models.batch_model import Base, Batch, Joint
@@ -119,7 +120,7 @@ class SparseStatus:
     resparsifications: int
 
 
-class FeedbackModel:
+class FeedbackModel(Kept):
     """A sparse posterior with delayed feedback (Calandriello et al. 2020, algorithm 1, lines 7 to 18).
 
     Args:
@@ -142,6 +143,19 @@ class FeedbackModel:
         information: ``sum log(1 + w var~_fb(x_s))`` over all pulls.
         effective_dimension: ``sum var~(x_s)`` over the observations, at the last draw.
     """
+
+    _kept = (
+        "kernel",
+        "pulls",
+        "by_variance",
+        "_explored",
+        "window",
+        "fed_back",
+        "drawn_at",
+        "draws",
+        "information",
+        "effective_dimension",
+    )
 
     def __init__(
         self,
@@ -492,38 +506,31 @@ class FeedbackModel:
     # -- state -------------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        state = {
-            "kernel": self.kernel.state_dict(),
-            "pulls": self.pulls.X.copy(),
-            "by_variance": self.by_variance,
-            "explored": self._explored,
-            "counters": (self.window, self.fed_back, self.drawn_at, self.draws),
-            "numbers": (self.information, self.effective_dimension),
-        }
-        if self.empty:
-            return state
-        return state | {
-            "draw": tuple(one.copy() for one in self._draw),
-            "learned": list(self.base.learned),
-            "batch": list(self.batch.pulls),
-        }
+        then = {"draw": self._draw, "learned": self.base.learned, "batch": self.batch.pulls}
+        return super().state_dict() | plain(then)
 
-    def restore(self, state: dict[str, Any], history: History) -> Change:
-        """Restore a `state_dict`; the posterior is rebuilt by the original steps, so that it is bitwise identical."""
-        self.kernel.restore(state["kernel"])
-        self.pulls.restore(state["pulls"])
-        self.by_variance = state["by_variance"]
-        self._explored = state["explored"]
-        self.window, self.fed_back, self.drawn_at, self.draws = state["counters"]
-        self.information, self.effective_dimension = state["numbers"]
-        if "draw" not in state:
-            return Pulled()
-        draw = Draw(*(one.copy() for one in state["draw"]))
-        counts = self.pulls.counts(np.concatenate([self.told(history, self.drawn_at), draw.assumed]))
-        sums = self._sums(history, self.fed_back)
+    def restore(self, state: dict[str, Any], data: Any = None) -> None:
+        """Restore a `state_dict` over the history ``data``.
+
+        The posterior is rebuilt by the original steps, so that it is bitwise identical.
+        """
+        super().restore(state)
+        draw = Draw(*plain(state["draw"]))
+        if not len(draw.chosen):
+            return
+        counts = self.pulls.counts(np.concatenate([self.told(data, self.drawn_at), draw.assumed]))
+        sums = self._sums(data, self.fed_back)
         base = self._conditioned(draw, counts, sums)
         self._draw = draw
         learned = state["learned"]
         fresh = np.array([number for number, _ in learned], dtype=np.int64)
         self.batch = Batch(base.taking_in(fresh, self.pulls.X, lambda i, _: learned[i][1], sums))
-        return NewBatch(self._enter(state["batch"]))
+        self._enter(state["batch"])
+
+    def begin_again(self) -> Change:
+        """The change from no batch to the present one, for a search that has not followed it."""
+        if self.empty:
+            return Pulled()
+        pulls = self.batch.pulls
+        self.batch = Batch(self.base)
+        return NewBatch(self._enter(pulls))

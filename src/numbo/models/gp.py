@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numbo._plain import Kept
 from numbo._types import Array, Mask
 from numbo.kernels.acquisition import Posterior
 from numbo.kernels.basis import Basis, prior_means
@@ -57,7 +58,7 @@ class LeftOut(NamedTuple):
     variance: Array
 
 
-class ExactGP:
+class ExactGP(Kept):
     """A GP over the unit cube that is fitted, conditioned, and then grows by single points.
 
     Args:
@@ -68,6 +69,8 @@ class ExactGP:
             `numbo.kernels.covariance`.
         prior: prior on the hyperparameters (`numbo.models.priors`).
     """
+
+    _kept = ("theta", "weights", "center", "radius")
 
     def __init__(
         self,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
 
 import numpy as np
 
+from numbo._plain import Kept
 from numbo._types import Array, Indices, Mask
 from numbo.kernels.covariance import Covariance, prior_variances, stationary
 from numbo.models.gp import FAMILIES, ExactGP
@@ -27,7 +27,7 @@ GROWTH = 0.1
 NOISE_FLOOR = 1e-4
 
 
-class LearnedKernel:
+class LearnedKernel(Kept):
     """Covariance and output transform.
 
     Args:
@@ -38,6 +38,8 @@ class LearnedKernel:
             values; both None to learn them.
         trend, winsorize: settings of a learned kernel (`numbo.models.ExactGP`, `numbo.models.OutputTransform`).
     """
+
+    _kept = ("_gp", "fits")
 
     def __init__(
         self,
@@ -137,10 +139,3 @@ class LearnedKernel:
         twin.winsorize = kind == "winsorize"
         twin.transform = transforms[kind]
         return twin
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"theta": self._gp.theta.copy(), "fitted_at": self.fits.at}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        self._gp.set_theta(state["theta"].copy())
-        self.fits.done(state["fitted_at"])

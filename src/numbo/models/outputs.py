@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from numbo._plain import Kept
 from numbo._rows import smallest
 from numbo._types import Array, ObservationIndices
 from numbo.kernels.acquisition import Posterior
@@ -22,7 +23,7 @@ EXPECTED = 64
 CONSIDERED = 256
 
 
-class Outputs:
+class Outputs(Kept):
     """A surrogate of each objective and of each constraint, on the same observations.
 
     Args:
@@ -33,6 +34,8 @@ class Outputs:
         objectives: a surrogate of each objective.
         constraints: the models of the constraints.
     """
+
+    _kept = ("objectives", "constraints")
 
     def __init__(self, make: Callable[[], Surrogate], make_constraint: Callable[[], Surrogate], goal: Goal) -> None:
         self.objectives = [make() for _ in goal.directions]
@@ -120,14 +123,8 @@ class Outputs:
             one.release()
         self.constraints.release()
 
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            "objectives": [one.state_dict() for one in self.objectives],
-            "constraints": self.constraints.state_dict(),
-        }
-
-    def restore(self, state: dict[str, Any], history: History) -> None:
-        """Restore a `state_dict`; the ``history`` may have more trials than at that time."""
+    def restore(self, state: dict[str, Any], data: Any = None) -> None:
+        """Restore a `state_dict`; the history ``data`` may have more trials than at that time."""
         for j, (one, saved) in enumerate(zip(self.objectives, state["objectives"], strict=True)):
-            one.restore(saved, history.data(saved["updated_at"], j))
-        self.constraints.restore(state["constraints"], history)
+            one.restore(saved, data.data(saved["updated_at"], j))
+        self.constraints.restore(state["constraints"], data)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from numbo._plain import Kept
 from numbo._types import ObservationIndices
 from numbo.models.fitc import FITC
 from numbo.models.gp import ExactGP
@@ -23,7 +23,7 @@ LACKING = 0.002
 MORE = 64
 
 
-class Overlay:
+class Overlay(Kept):
     """A sparse posterior, with the members and some repeated points as its atoms.
 
     Args:
@@ -34,6 +34,8 @@ class Overlay:
         anchor: index of the observation that the members lie around, -1 for none.
         built_at: number of observations when the atoms were chosen.
     """
+
+    _kept = ("rows", "_first_rows", "anchor", "_built")
 
     def __init__(
         self,
@@ -73,12 +75,3 @@ class Overlay:
             self.model.add(x, float(target), float(variance))
         self.rows = np.append(self.rows, rows)
         self._variance = np.append(self._variance, data.variance[rows])
-
-    def state_dict(self) -> dict[str, Any]:
-        """The data from which the posterior is rebuilt by the same steps."""
-        return {
-            "rows": self.rows[: self._first_rows].copy(),
-            "added": self.rows[self._first_rows :].copy(),
-            "built_at": self._built.at,
-            "anchor": self.anchor,
-        }

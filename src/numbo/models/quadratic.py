@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numbo._plain import Kept
 from numbo._types import Array, Indices
 from numbo.kernels.cholesky import inverse_into, unwhiten_into, whiten_into
 from numbo.kernels.eigen import eigen
@@ -65,13 +66,15 @@ class Frame(NamedTuple):
     scales: Array
 
 
-class Quadratic:
+class Quadratic(Kept):
     """Weighted regression of values, larger is better.
 
     Args:
         d: number of coordinates.
         growth: the share of points that are new when the model is fitted anew.
     """
+
+    _kept = ("_X", "_y", "_new", "_frame")
 
     def __init__(self, d: int, growth: float = GROWTH) -> None:
         self.d = d
@@ -244,24 +247,17 @@ class Quadratic:
 
     # -- state -------------------------------------------------------------------------------------------------
 
-    def state_dict(self) -> dict[str, Any]:
-        """The points, and what the last fit was, as plain data."""
-        return {
-            "X": np.array(self._X),
-            "y": np.array(self._y),
-            "new": self._new,
-            "frame": None if self._frame is None else tuple(self._frame),
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Any], data: Any = None) -> None:
         """Restore a `state_dict`, by the last fit and the points after it."""
-        known = len(state["y"]) - state["new"] if state["frame"] is not None else len(state["y"])
-        self._X = list(state["X"][:known])
-        self._y = state["y"][:known].tolist()
+        super().restore(state)
         if state["frame"] is None:
             return
+        points = list(zip(self._X, self._y, strict=True))
+        known = len(points) - self._new
+        self._X = self._X[:known]
+        self._y = self._y[:known]
         self._fit(Frame(*state["frame"]))
-        for x, y in zip(state["X"][known:], state["y"][known:].tolist(), strict=True):
+        for x, y in points[known:]:
             self.add(x, y)
 
 

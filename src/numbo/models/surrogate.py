@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from numbo._plain import Kept
 from numbo._types import Array, Mask, ObservationIndices
 from numbo.kernels.acquisition import Posterior
-from numbo.models.earlier import Weights
 from numbo.models.fitc import FITC
 from numbo.models.gp import ExactGP, Frame
 from numbo.models.moments import Prediction, mean_at, moments
@@ -46,7 +46,7 @@ QUARTER = 4
 SETTLED = 500
 
 
-class Surrogate:
+class Surrogate(Kept):
     """A GP on members of a history, with the transform of their values to targets, and a schedule of its fits.
 
     Args:
@@ -65,6 +65,8 @@ class Surrogate:
         claimed_noise: variance of the noise, as a share of that of the targets; None before the first fit.
         averaged: whether it was ever updated while noise was credible, so that its posterior averaged values.
     """
+
+    _kept = ("gp", "targets", "fits", "updated_at", "members", "_conditioned", "averaged", "_overlay")
 
     def __init__(
         self,
@@ -307,44 +309,21 @@ class Surrogate:
 
     # -- state ---------------------------------------------------------------------------------------------------
 
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            "theta": self.gp.theta.copy(),
-            "weights": tuple(self.gp.weights),
-            "center": self.gp.center.copy(),
-            "radius": self.gp.radius,
-            "kind": self.targets.kind,
-            "decisions": self.targets.decisions,
-            "fitted_at": self.fits.at,
-            "updated_at": self.updated_at,
-            "members": self.members.copy(),
-            "conditioned": self._conditioned,
-            "averaged": self.averaged,
-            "overlay": None if self._overlay is None else self._overlay.state_dict(),
-        }
-
-    def restore(self, state: dict[str, Any], data: Data) -> None:
+    def restore(self, state: dict[str, Any], data: Any = None) -> None:
         """Restore a `state_dict`; ``data`` are the observations at ``state["updated_at"]``.
 
         The factor is rebuilt by the original steps, so that it is bitwise identical.
         """
-        self.gp.set_theta(state["theta"].copy())
-        self.gp.set_weights(Weights(*state["weights"]))
-        self.gp.set_frame(Frame(state["center"].copy(), state["radius"]))
-        self.targets.restore(state["kind"], state["decisions"])
-        self.fits.done(state["fitted_at"])
-        self.updated_at = state["updated_at"]
-        self.members = state["members"].copy()
+        super().restore(state)
         self.claimed_noise = float(self.gp.covariance.noise_variance) if len(self.members) else None
         if len(self.members):
             targets = self.targets.of(data.at(self.members))
-            first = state["conditioned"]
+            first = self._conditioned
             self._condition(targets.at(slice(first)))
             self._append(targets, first)
         self._overlay = None
-        self.averaged = state["averaged"]
-        if (overlay := state["overlay"]) is not None:
-            built = overlay["built_at"]
-            anchor = overlay["anchor"]
-            self._overlay = Overlay(self.gp, self.transform, data, self.members, overlay["rows"].copy(), anchor, built)
-            self._overlay.add(data, overlay["added"])
+        if (saved := state["overlay"]) is not None:
+            rows, later = np.split(saved["rows"], [saved["first_rows"]])
+            built = saved["built"]["at"]
+            self._overlay = Overlay(self.gp, self.transform, data, self.members, rows, saved["anchor"], built)
+            self._overlay.add(data, later)

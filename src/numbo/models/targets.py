@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbo._plain import Kept
 from numbo._types import Array, Mask
 from numbo.models.gp import ExactGP
 from numbo.models.transform_choice import ITERATIONS, Loss, choose, fit_under, loss_under, surprise, transformed
@@ -16,7 +17,7 @@ DECISION_EVERY = 3
 REFIT = 8
 
 
-class Targets:
+class Targets(Kept):
     """The transform of the values that a model is fitted to.
 
     Args:
@@ -32,6 +33,8 @@ class Targets:
         uncertain: whether variances that values were told with matter. Nothing is warped then: in warped units the
             variance of a value depends on its luck.
     """
+
+    _kept = ("kind", "decisions")
 
     def __init__(self, *, winsorize: bool, warp: bool) -> None:
         self.winsorize = winsorize
@@ -87,11 +90,6 @@ class Targets:
             self.kind = kind
         else:
             gp.set_theta(before)
-
-    def restore(self, kind: str, decisions: int) -> None:
-        """Take in which transform was chosen, and how often one was."""
-        self.kind = kind
-        self.decisions = decisions
 
     def choose(self, gp: ExactGP, data: Data, kinds: list[str], loss: Loss) -> None:
         """Fit ``gp`` under each of the transforms, and keep the one with the smallest loss."""

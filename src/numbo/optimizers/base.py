@@ -18,6 +18,7 @@ from numbo import _checks, _hooks
 from numbo._descriptions import completed
 from numbo._imports import load_needed
 from numbo._interrupts import interrupts_get_out
+from numbo._plain import restore, state_of
 from numbo._settings import INITIAL, Settings
 from numbo._types import Array, Direction
 from numbo.inspection import Inspectable
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 
 #: Version of the result of `Optimizer.state_dict`.
-STATE_FORMAT = 17
+STATE_FORMAT = 18
 #: A warning says that others than the points asked for are told, after this number in a row. Not tuned.
 STRANGERS = 20
 #: Number of points of the initial design where there are earlier studies, of which they choose the first.
@@ -101,6 +102,8 @@ class Optimizer(Port, Inspectable):
         avoid_repeats: whether to avoid points that were observed or are pending while others are left.
     """
 
+    #: The parts of the algorithm with a state that does not follow from settings and data (`numbo._plain.Kept`).
+    _kept: ClassVar[tuple[str, ...]] = ()
     settings_class: ClassVar[type[Settings]] = Settings
     capabilities: ClassVar[Capabilities] = Capabilities()
 
@@ -518,13 +521,9 @@ class Optimizer(Port, Inspectable):
     def _observed(self, i: int, y: float, origin: int) -> None:
         """Called after observation ``i``, which is no failure, was stored."""
 
-    @abstractmethod
-    def _model_state(self) -> dict[str, Any]:
-        """The state that cannot be recomputed from settings and observations, as plain data."""
-
-    @abstractmethod
     def _restore_model(self, state: dict[str, Any]) -> None:
-        """Restore `_model_state`; the history is restored before."""
+        """Restore the parts that are `_kept`; the history is restored before."""
+        restore(self, self._kept, state, self._run.history)
 
     # -- interrupts ----------------------------------------------------------------------------------------------
 
@@ -570,7 +569,7 @@ class Optimizer(Port, Inspectable):
             "settings": self.settings.state_dict(),
             "run": self._run.state_dict(),
             "asked": self._transaction.asked,
-            "model": self._model_state(),
+            "model": state_of(self, self._kept),
         }
 
     @classmethod

@@ -93,6 +93,7 @@ class BBKB(Optimizer):
         beta: ``"paper"``, ``"reference"`` (the authors' code), or a multiplier of the standard deviation; by default 2.
     """
 
+    _kept = ("_model", "_chooser", "_batch_sizes")
     settings: BBKBSettings
     settings_class: ClassVar[type[BBKBSettings]] = BBKBSettings
 
@@ -267,14 +268,6 @@ class BBKB(Optimizer):
         model = self._model.settled(run.history, run.rng)
         return model.view(run.history, run.rng, success, self._alpha_fb(model), tuple(self._batch_sizes))
 
-    def _model_state(self) -> dict[str, Any]:
-        return {
-            "model": self._model.state_dict(),
-            "chooser": self._chooser.state_dict(),
-            "batch_sizes": list(self._batch_sizes),
-        }
-
     def _restore_model(self, state: dict[str, Any]) -> None:
-        self._batch_sizes = list(state["batch_sizes"])
-        self._chooser.restore(state["chooser"])
-        self._follow(self._model.restore(state["model"], self._run.history))
+        super()._restore_model(state)
+        self._follow(self._model.begin_again())

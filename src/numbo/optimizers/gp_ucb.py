@@ -52,6 +52,7 @@ class GPUCB(Optimizer):
     A suggestion takes O(n^2), and a refit O(n^3).
     """
 
+    _kept = ("_search",)
     settings: GPUCBSettings
     settings_class = GPUCBSettings
     capabilities = Capabilities(_checks.MOST_OBJECTIVES, constraints=True, std=True, costs=True, known=True)
@@ -104,9 +105,3 @@ class GPUCB(Optimizer):
 
     def _view(self, run: Run) -> ModelView:
         return self._search.copy().view(run, Everything().members(run, self._search))
-
-    def _model_state(self) -> dict[str, Any]:
-        return {"global": self._search.state_dict()}
-
-    def _restore_model(self, state: dict[str, Any]) -> None:
-        self._search.restore(state["global"], self._run.history)

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbo import _checks
+from numbo._plain import Kept
 from numbo._settings import ACQUISITIONS, GPSettings, checked, names_checked
 from numbo._types import (
     AcquisitionName,
@@ -121,7 +122,7 @@ LOCAL_SIZE = 128
 LOCAL_REFIT = {"growth": 0.05, "longest": 8}
 
 
-class Subset:
+class Subset(Kept):
     """Lines 5 to 17: the number of samples that the model is fitted to, and their choice.
 
     Args:
@@ -129,6 +130,8 @@ class Subset:
         first: number of initial samples, which are always in the subset.
         criterion, perturbation, elites, reselect: settings of `GSSBO`.
     """
+
+    _kept = ("buffer", "_selected", "_selected_at", "_from_all")
 
     def __init__(
         self, buffer: DynamicBuffer, first: int, *, criterion: str, perturbation: float, elites: float, reselect: float
@@ -179,22 +182,6 @@ class Subset:
             perturbation=self._perturbation,
         )
         return CRITERIA[self._criterion](candidates, size, np.flatnonzero(forced), run.rng)  # line 14
-
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            "buffer": {"size": self.buffer.size, "times": list(self.buffer.times)},
-            "selected": self._selected.copy(),
-            "selected_at": self._selected_at,
-            "from_all_at": self._from_all.at,
-        }
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore a `state_dict`."""
-        self.buffer.size = state["buffer"]["size"]
-        self.buffer.times = list(state["buffer"]["times"])
-        self._selected = state["selected"].copy()
-        self._selected_at = state["selected_at"]
-        self._from_all.at = state["from_all_at"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -319,6 +306,7 @@ class GSSBO(Optimizer):
         preset: ``"default"``, or ``"paper"`` for the algorithm as published; in place of ``settings``.
     """
 
+    _kept = ("_search", "_subset", "_engines")
     settings: GSSBOSettings
     settings_class = GSSBOSettings
     capabilities = Capabilities(
@@ -451,18 +439,3 @@ class GSSBO(Optimizer):
     def _region(self) -> Region | None:
         regions = (engine.region(self._run.history) for engine in self._engines)
         return next((region for region in regions if region is not None), None)
-
-    # -- state -------------------------------------------------------------------------------------------------
-
-    def _model_state(self) -> dict[str, Any]:
-        return {
-            "global": self._search.state_dict(),
-            "subset": self._subset.state_dict(),
-            "engines": [engine.state_dict() for engine in self._engines],
-        }
-
-    def _restore_model(self, state: dict[str, Any]) -> None:
-        self._search.restore(state["global"], self._run.history)
-        self._subset.restore(state["subset"])
-        for engine, one in zip(self._engines, state["engines"], strict=True):
-            engine.restore(one, self._run.history)

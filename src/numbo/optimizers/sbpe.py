@@ -91,6 +91,7 @@ class SBPE(Optimizer):
             (`SBPESettings`).
     """
 
+    _kept = ("_race", "_model", "_chooser", "_size", "_batch_start", "_batch_sizes")
     settings: SBPESettings
     settings_class = SBPESettings
 
@@ -267,17 +268,6 @@ class SBPE(Optimizer):
         model = self._model.settled(run.history, run.rng)
         return model.view(run.history, run.rng, success, WIDTH, tuple(self._batch_sizes))
 
-    def _model_state(self) -> dict[str, Any]:
-        return {
-            "model": self._model.state_dict(),
-            "chooser": self._chooser.state_dict(),
-            "batches": (self._size, self._batch_start, list(self._batch_sizes)),
-            "race": self._race.state_dict(),
-        }
-
     def _restore_model(self, state: dict[str, Any]) -> None:
-        self._size, self._batch_start, sizes = state["batches"]
-        self._batch_sizes = list(sizes)
-        self._race.restore(state["race"])
-        self._chooser.restore(state["chooser"])
-        self._follow(self._model.restore(state["model"], self._run.history))
+        super()._restore_model(state)
+        self._follow(self._model.begin_again())

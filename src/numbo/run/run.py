@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from numbo._interrupts import raise_interrupt
+from numbo._plain import plain, restore, state_of
 from numbo._types import Array
 from numbo.kernels.acquisition import CERTAIN, Success, Term, success_probabilities
 from numbo.models import Feasibility
@@ -281,18 +282,13 @@ class Run:
 
     def state_dict(self) -> dict[str, Any]:
         """The data and the random stream, as plain data."""
-        history = self.history
-        return {
+        pending = self.history.pending.items()
+        return state_of(self, ("feasibility", "costs")) | {
             "space": self.space,
-            "history": history.state_dict(),
-            "pending": [
-                (key, own(p.params), p.origin, None if p.curve is None else tuple(p.curve))
-                for key, p in history.pending.items()
-            ],
+            "history": self.history.state_dict(),
+            "pending": [(key, own(p.params), p.origin, plain(p.curve)) for key, p in pending],
             "rng": self.rng.bit_generator.state,
             "design_seed": self.design.seed,
-            "feasibility": self.feasibility.state_dict(),
-            "costs": self.costs.state_dict(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -302,5 +298,4 @@ class Run:
             self.history.pending[key] = self.pending_point(params, origin, curve)
         self.rng = np.random.Generator(getattr(np.random, state["rng"]["bit_generator"])())
         self.rng.bit_generator.state = state["rng"]
-        self.feasibility.restore(state["feasibility"], self.history)
-        self.costs.restore(state["costs"], self.history)
+        restore(self, ("feasibility", "costs"), state, self.history)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,8 @@ class ArmSearch(Chooser):
         run: what is known; its `grid` holds the arms.
         grid: the arms (A, d).
     """
+
+    _kept = ("_success", "_weighed")
 
     def __init__(self, run: Run, grid: Array) -> None:
         super().__init__(run)
@@ -139,14 +140,3 @@ class ArmSearch(Chooser):
             self._summed = len(batch.pulls)
             bound = float(np.max(self._ratio_sums))
         return bound
-
-    # -- state -------------------------------------------------------------------------------------------------
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"success": np.copy(self._success), "weighed": self._weighed}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take in a `state_dict`; `follow` has the model that was restored."""
-        success = state["success"]
-        self._weighed = state["weighed"]
-        self._success = success.copy() if success.ndim else float(success)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from numbo._types import Array
 from numbo.kernels.acquisition import UCB, Acquisition, Posterior, Term
@@ -78,9 +77,3 @@ class BoxSearch(Chooser):
 
     def start(self, model: FeedbackModel, width: float) -> None:
         """Each search starts from the beginning."""
-
-    def state_dict(self) -> dict[str, Any]:
-        return {}
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """There is nothing to take in."""

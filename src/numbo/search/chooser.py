@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any
 
 import numpy as np
 
+from numbo._plain import Kept
 from numbo._types import Array
 from numbo.models.batch_model import Batch
 from numbo.models.feedback import Change, FeedbackModel
@@ -17,7 +17,7 @@ from numbo.run.run import Run
 PROBES = 256
 
 
-class Chooser(ABC):
+class Chooser(Kept, ABC):
     """Chooses points by a model, and follows its changes.
 
     A ``width`` is the multiplier of the standard deviation ``sqrt(lambda var~)`` in upper confidence bounds.
@@ -64,11 +64,3 @@ class Chooser(ABC):
             ratios = model.base.ratios(np.concatenate([probes, pulled]), pulled)
             self._ratio = batch, len(batch.pulls), float(ratios.max())
         return self._ratio[2]
-
-    @abstractmethod
-    def state_dict(self) -> dict[str, Any]:
-        """The state that does not follow from the run and the model, as plain data."""
-
-    @abstractmethod
-    def restore(self, state: dict[str, Any]) -> None:
-        """Restore a `state_dict`; `follow` is then called with the restored model."""

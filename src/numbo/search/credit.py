@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import Any
+
+from numbo._plain import Kept
 
 #: Gains are compared over so many of the newest observations.
 WINDOW = 100
@@ -27,7 +28,7 @@ LARGEST = 1e150
 GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
-class Credit:
+class Credit(Kept):
     """The gains of the newest observations.
 
     Attributes:
@@ -35,9 +36,11 @@ class Credit:
         gains: of the newest observations, whether they are of the second search, and their gains.
     """
 
-    def __init__(self, record: float = -math.inf, gains: list[tuple[bool, float]] | None = None) -> None:
+    _kept = ("record", "gains")
+
+    def __init__(self, record: float = -math.inf) -> None:
         self.record = record
-        self.gains = deque([] if gains is None else gains, maxlen=WINDOW)
+        self.gains = deque[tuple[bool, float]](maxlen=WINDOW)
 
     def see(self, y: float, *, second: bool) -> None:
         """Take in an observation with value ``y``, larger is better."""
@@ -59,9 +62,6 @@ class Credit:
     def _rate(self, second: bool) -> float:
         gains = [gain for of_second, gain in self.gains if of_second == second]
         return sum(gains) / len(gains) if gains else 0.0
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"record": self.record, "gains": list(self.gains)}
 
 
 def is_turn(step: int, share: float) -> bool:

@@ -7,9 +7,9 @@ A distribution is a value: `updated` returns another one. Points lie in the unit
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -172,9 +172,6 @@ class Distribution:
             path_sigma=path_sigma,
             generation=self.generation + 1,
         )
-
-    def state_dict(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def _length(x: Array) -> float:

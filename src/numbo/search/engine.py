@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from numbo.models.outputs import Outputs
 from numbo.run.run import Run, Suggestion
@@ -34,12 +34,6 @@ class Engine(Protocol):
 
     def region(self, history: History) -> Region | None:
         """The box in which it searches, if there is one."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """The state that cannot be recomputed from the observations, as plain data."""
-
-    def restore(self, state: dict[str, Any], history: History) -> None:
-        """Restore a `state_dict`."""
 
 
 class Origin(NamedTuple):

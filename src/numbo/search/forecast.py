@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from typing import Any
 
 import numpy as np
 
+from numbo._plain import Kept
 from numbo._types import Array
 from numbo.models.quadratic import GATE, LARGEST, MOST, Frame, Quadratic, coefficients_of, rank_correlation
 from numbo.spaces.domain import SearchSpace
@@ -24,8 +24,10 @@ LOOKED_AT = 30
 GROWTH = 0.25
 
 
-class Forecast:
+class Forecast(Kept):
     """Predictions of a full quadratic in ``d`` dimensions, of one observation after the other."""
+
+    _kept = ("_model", "_pairs")
 
     def __init__(self, d: int) -> None:
         self._model = Quadratic(d, growth=GROWTH)
@@ -51,19 +53,6 @@ class Forecast:
             return False
         predicted, values = np.array(self._pairs).T
         return rank_correlation(predicted, values) >= GATE
-
-    # -- state -----------------------------------------------------------------------------------------------------
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"model": self._model.state_dict(), "pairs": list(self._pairs)}
-
-    @classmethod
-    def of(cls, d: int, state: dict[str, Any]) -> Forecast:
-        """A forecast from its `state_dict`."""
-        self = cls(d)
-        self._model.restore(state["model"])
-        self._pairs.extend((predicted, value) for predicted, value in state["pairs"])
-        return self
 
 
 def foreseeable(space: SearchSpace) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from numbo._plain import Kept
 from numbo._settings import GPSettings
 from numbo._types import Array, ObservationIndices
 from numbo.kernels.acquisition import LOG_EI, UCB, Acquisition
@@ -23,7 +24,7 @@ from numbo.run.run import Run
 from numbo.search.maximiser import STARTS, Maximiser
 from numbo.search.utility import Utility
 from numbo.spaces import INACTIVE, Corners, Domain
-from numbo.trials import Data, Goal, History, best_first
+from numbo.trials import Data, Goal, best_first
 
 #: Up to this number of arms, all are candidates. Of more, this many random ones are, and those around the best.
 ARMS = 2048
@@ -44,7 +45,7 @@ BELIEVED = 128
 ONE = Goal(("maximize",))
 
 
-class GPSearch:
+class GPSearch(Kept):
     """Suggests the point that maximises an acquisition function of an exact GP over the whole space.
 
     Args:
@@ -56,6 +57,8 @@ class GPSearch:
     Attributes:
         outputs: the global models.
     """
+
+    _kept = ("outputs",)
 
     def __init__(self, space: Domain, settings: GPSettings, goal: Goal = ONE, sources: Sequence[Sources] = ()) -> None:
         self._kinds = space.categorical, space.conditional
@@ -278,13 +281,6 @@ class GPSearch:
             costs=self.maximiser.costs(run, acquisition),
             prior=run.prior(),
         )
-
-    def state_dict(self) -> dict[str, Any]:
-        return self.outputs.state_dict()
-
-    def restore(self, state: dict[str, Any], history: History) -> None:
-        """Restore a `state_dict`."""
-        self.outputs.restore(state, history)
 
 
 def _studies(surrogate: Surrogate) -> dict[str, float]:

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from numbo._plain import Kept
 from numbo._types import Array, ObservationIndices
 from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
@@ -39,7 +40,7 @@ class Waiting(NamedTuple):
     active: int
 
 
-class LocalSearch(Engine):
+class LocalSearch(Kept, Engine):
     """Trust region, local surrogate and candidates.
 
     Args:
@@ -49,6 +50,7 @@ class LocalSearch(Engine):
         number: number of this engine in its algorithm.
     """
 
+    _kept = ("trust_region", "outputs", "_waiting")
     new_region: ClassVar[type[TrustRegion]] = TrustRegion
 
     def __init__(
@@ -218,16 +220,7 @@ class LocalSearch(Engine):
 
     # -- state -----------------------------------------------------------------------------------------------------
 
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            "region": self.trust_region.state_dict(),
-            "models": self.outputs.state_dict(),
-            "waiting": [tuple(one) for one in self._waiting],
-        }
-
-    def restore(self, state: dict[str, Any], history: History) -> None:
-        """Restore a `state_dict`."""
-        self.trust_region = self.new_region(**state["region"])
-        self.outputs.restore(state["models"], history)
-        self._waiting = [Waiting(*one) for one in state["waiting"]]
+    def restore(self, state: dict[str, Any], data: Any = None) -> None:
+        super().restore(state, data)
+        self._waiting = [Waiting(*one) for one in self._waiting]
         self._nearest = LastNearest.of_none()

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 
+from numbo._plain import Kept
 from numbo._types import Array, Mask
 from numbo.kernels.tables import table_sums
 from numbo.models.quadratic import GATE, Frame, Quadratic
@@ -48,7 +48,7 @@ OPTIMUM = 0
 RECORD = 1
 
 
-class Population:
+class Population(Kept):
     """One search from its start until it has converged.
 
     Args:
@@ -65,6 +65,21 @@ class Population:
         told: the points of the present population that were evaluated: their numbers, and their observations.
     """
 
+    _kept = (
+        "base",
+        "size",
+        "_rival",
+        "distribution",
+        "model",
+        "saved",
+        "told",
+        "_injected",
+        "_record",
+        "_due",
+        "_best",
+        "_typical",
+    )
+
     def __init__(
         self,
         space: SearchSpace,
@@ -79,7 +94,6 @@ class Population:
         self.base = base
         self.moved = moved_coordinates(space, base)
         self.size = size
-        self.alone = rival > -math.inf
         self._rival = rival
         self.distribution = Distribution.around(base[self.moved] if mean is None else mean, sigma)
         k = int(self.moved.sum())
@@ -98,6 +112,10 @@ class Population:
         #: Best and median value of each population.
         self._best: list[float] = []
         self._typical: list[float] = []
+
+    @property
+    def alone(self) -> bool:
+        return self._rival > -math.inf
 
     def points(self, count: int, rng: np.random.Generator) -> Array:
         """The first ``count`` points (count, d) of the present population, which has any number of them."""
@@ -269,39 +287,6 @@ class Population:
             np.median(values[-third:]) <= np.median(values[-span : third - span])
             for values in (self._best, self._typical)
         )
-
-    # -- state -----------------------------------------------------------------------------------------------------
-
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            "base": self.base,
-            "size": self.size,
-            "rival": self._rival,
-            "distribution": self.distribution.state_dict(),
-            "model": self.model.state_dict(),
-            "saved": self.saved,
-            "told": list(self.told),
-            "injected": dict(self._injected),
-            "record": self._record,
-            "due": self._due,
-            "best": list(self._best),
-            "typical": list(self._typical),
-        }
-
-    @classmethod
-    def of(cls, space: SearchSpace, state: dict[str, Any]) -> Population:
-        """A population from its `state_dict`."""
-        self = cls(space, state["base"], state["size"], rival=state["rival"])
-        self.distribution = Distribution(**state["distribution"])
-        self.model.restore(state["model"])
-        self.saved = state["saved"]
-        self.told = [(slot, i) for slot, i in state["told"]]
-        self._injected = dict(state["injected"])
-        self._record = state["record"]
-        self._due = state["due"]
-        self._best = list(state["best"])
-        self._typical = list(state["typical"])
-        return self
 
 
 def moved_coordinates(space: SearchSpace, base: Array) -> Mask:

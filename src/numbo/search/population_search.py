@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from numbo._plain import Kept
 from numbo._types import Array
 from numbo.kernels.acquisition import success_probabilities
 from numbo.models.outputs import Outputs
@@ -92,7 +93,7 @@ class Around(NamedTuple):
     generation: int = 0
 
 
-class PopulationSearch(Engine):
+class PopulationSearch(Kept, Engine):
     """A population search and its restarts, beside a local search.
 
     It starts when a full quadratic foresees how observations rank (`numbo.search.forecast`), in spaces of numbers, or
@@ -108,6 +109,23 @@ class PopulationSearch(Engine):
     """
 
     models: tuple[Outputs, ...] = ()
+    _kept = (
+        "_begun_at",
+        "_forecast",
+        "_foreseen",
+        "_opened",
+        "_looked_around",
+        "_waiting",
+        "_credit",
+        "_starts",
+        "_generation",
+        "_begun_population",
+        "_tried",
+        "_heard_at",
+        "_led_until",
+        "_patience",
+        "_now",
+    )
 
     def __init__(self, space: SearchSpace, beside: LocalSearch, number: int) -> None:
         self.space = space
@@ -348,43 +366,11 @@ class PopulationSearch(Engine):
 
     # -- state -----------------------------------------------------------------------------------------------------
 
-    def state_dict(self) -> dict[str, Any]:
-        return {
-            "begun_at": self._begun_at,
-            "forecast": None if self._forecast is None else self._forecast.state_dict(),
-            "foreseen": self._foreseen,
-            "opened": self._opened,
-            "looked_around": tuple(self._looked_around),
-            "waiting": list(self._waiting),
-            "credit": self._credit.state_dict(),
-            "starts": self._starts,
-            "generation": self._generation,
-            "begun_population": self._begun_population,
-            "tried": self._tried,
-            "heard_at": self._heard_at,
-            "led_until": self._led_until,
-            "patience": self._patience,
-            "now": None if self._now is None else self._now.state_dict(),
-        }
-
-    def restore(self, state: dict[str, Any], history: History) -> None:
-        """Restore a `state_dict`."""
-        self._begun_at = state["begun_at"]
-        self._foreseen = state["foreseen"]
-        self._opened = state["opened"]
-        self._looked_around = Around(*state["looked_around"])
-        self._waiting = [(i, origin) for i, origin in state["waiting"]]
-        self._credit = Credit(**state["credit"])
-        self._starts = state["starts"]
-        self._generation = state["generation"]
-        self._begun_population = state["begun_population"]
-        self._tried = state["tried"]
-        self._heard_at = state["heard_at"]
-        self._led_until = state["led_until"]
-        self._patience = state["patience"]
-        forecast = state["forecast"]
-        self._forecast = None if forecast is None else Forecast.of(self.space.d, forecast)
-        self._now = None if state["now"] is None else Population.of(self.space, state["now"])
+    def restore(self, state: dict[str, Any], data: Any = None) -> None:
+        now = state["now"]
+        self._forecast = None if state["forecast"] is None else Forecast(self.space.d)
+        self._now = None if now is None else Population(self.space, now["base"], now["size"])
+        super().restore(state)
 
 
 def _silent(run: Run) -> bool:

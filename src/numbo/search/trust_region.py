@@ -23,8 +23,7 @@ the center.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -204,6 +203,3 @@ class TrustRegion:
             box.lower[numerical] = np.clip(center[numerical] - 0.5 * sides, 0.0, 1.0)
             box.upper[numerical] = np.clip(center[numerical] + 0.5 * sides, 0.0, 1.0)
         return box
-
-    def state_dict(self) -> dict[str, Any]:
-        return asdict(self)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 from operator import is_
+from typing import Any
 
 import numpy as np
 
+from numbo._plain import Kept
 from numbo._types import Array, Indices, PointNumbers
 from numbo.trials.history import History
 from numbo.trials.points import Pending, point_key, point_keys
 
 
-class Pulls:
+class Pulls(Kept):
     """Numbers distinct points in the order in which they were first seen, pending or told."""
+
+    _kept = ("X",)
 
     def __init__(self, d: int) -> None:
         self.d = d
@@ -76,7 +80,6 @@ class Pulls:
         twin._told = self._told.copy()
         return twin
 
-    def restore(self, X: Array) -> None:
-        """Restore the distinct points (u, d), in their order."""
-        for x in X:
+    def restore(self, state: dict[str, Any], data: Any = None) -> None:
+        for x in state["X"]:
             self.number(x)

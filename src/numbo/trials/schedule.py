@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from numbo._plain import Kept
+
 
 @dataclass
-class Schedule:
+class Schedule(Kept):
     """Due again after `wait` more observations.
 
     Attributes:
@@ -15,6 +17,8 @@ class Schedule:
         shortest, longest: bounds of the wait; no upper one if ``longest`` is None.
         at: number of observations at the last update, 0 before.
     """
+
+    _kept = ("at",)
 
     growth: float
     shortest: int = 1

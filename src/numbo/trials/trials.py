@@ -8,11 +8,22 @@ from typing import Any
 
 import numpy as np
 
+from numbo._plain import state_of
 from numbo._types import Array, Indices, Mask
 from numbo.trials.curve import Curve
 
 #: Initial number of rows.
 ROOM = 64
+#: The arrays, and their types: points, outputs and constraints have several columns.
+COLUMNS: dict[str, type] = {
+    "X": float,
+    "Y": float,
+    "C": float,
+    "origins": np.int64,
+    "final": bool,
+    "variance": float,
+    "cost": float,
+}
 
 
 def own(params: Any) -> Any:
@@ -32,15 +43,19 @@ class Trials:
         n: number of trials.
     """
 
+    _X: Array
+    _Y: Array
+    _C: Array
+    _origins: Indices
+    _final: Mask
+    _variance: Array
+    _cost: Array
+
     def __init__(self, d: int, k: int = 1, q: int = 0) -> None:
         self.n = 0
-        self._X = np.empty((ROOM, d))
-        self._Y = np.empty((ROOM, k))
-        self._C = np.empty((ROOM, q))
-        self._origins = np.empty(ROOM, dtype=np.int64)
-        self._final = np.empty(ROOM, dtype=bool)
-        self._variance = np.empty(ROOM)
-        self._cost = np.empty(ROOM)
+        shapes = {"X": (d,), "Y": (k,), "C": (q,)}
+        for name, kind in COLUMNS.items():
+            setattr(self, f"_{name}", np.empty((ROOM, *shapes.get(name, ())), dtype=kind))
         self._params: list[Any] = []
         self._curves: list[Curve | None] = []
 
@@ -48,13 +63,8 @@ class Trials:
     def of(cls, state: Mapping[str, Any]) -> Trials:
         """Trials from their `state_dict`."""
         self = cls(*(state[name].shape[1] for name in ("X", "Y", "C")))
-        self._X = with_room(state["X"])
-        self._Y = with_room(state["Y"])
-        self._C = with_room(state["C"])
-        self._origins = with_room(state["origins"])
-        self._final = with_room(state["final"])
-        self._variance = with_room(state["variance"])
-        self._cost = with_room(state["cost"])
+        for name in COLUMNS:
+            setattr(self, f"_{name}", with_room(state[name]))
         self._params = [own(params) for params in state["params"]]
         self._curves = [None if reported is None else Curve(*reported) for reported in state["curves"]]
         self.n = len(state["X"])
@@ -154,13 +164,8 @@ class Trials:
         """Append a trial with ``outputs (k,)`` and ``constraints (q,)``; returns its position."""
         t = self.n
         if t == len(self._X):
-            self._X = doubled(self._X)
-            self._Y = doubled(self._Y)
-            self._C = doubled(self._C)
-            self._origins = doubled(self._origins)
-            self._final = doubled(self._final)
-            self._variance = doubled(self._variance)
-            self._cost = doubled(self._cost)
+            for name in COLUMNS:
+                setattr(self, f"_{name}", doubled(getattr(self, f"_{name}")))
         self._X[t] = x
         self._Y[t] = outputs
         self._origins[t] = origin
@@ -179,17 +184,7 @@ class Trials:
 
     def state_dict(self) -> dict[str, Any]:
         """The trials as plain data."""
-        return {
-            "X": self.X.copy(),
-            "Y": self.Y.copy(),
-            "C": self.C.copy(),
-            "origins": self.origins.copy(),
-            "final": self.final.copy(),
-            "variance": self.variance.copy(),
-            "cost": self.cost.copy(),
-            "params": [own(params) for params in self.params],
-            "curves": [None if curve is None else tuple(curve) for curve in self.curves],
-        }
+        return state_of(self, (*COLUMNS, "curves")) | {"params": [own(params) for params in self.params]}
 
 
 def doubled(rows: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from numbo._plain import Kept
+
 RULES = ("work", "time")
 
 #: Cost of one of the n (n + d) entries relative to the fixed part of an iteration. With this value, Z = 4 gives a
@@ -18,7 +20,7 @@ def iteration_work(n: int, d: int) -> float:
 
 
 @dataclass
-class DynamicBuffer:
+class DynamicBuffer(Kept):
     """Algorithm 1, lines 5-10: once an iteration costs more than ``factor`` times the average initial one, M = |D|.
 
     The initial iterations are those of the model on ``n_initial < n <= 2 n_initial`` observations.
@@ -29,6 +31,8 @@ class DynamicBuffer:
             decides in either case.
         size: M, ``None`` before the switch.
     """
+
+    _kept = ("size", "times")
 
     n_initial: int
     d: int

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from numbo._plain import Kept
 from numbo._types import Array, Mask
 from numbo.kernels.acquisition import Posterior, mean_variance
 from numbo.kernels.covariance import cross_covariance, prior_variances
@@ -56,9 +57,6 @@ class Filter:
         width = self.offset + self.beta * (np.sqrt(variance) + self.sd_offset)
         return mean - width, mean + width
 
-    def state_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
-
     def passes(self, X: Array) -> Mask:
         """Which of ``X (n, d)`` stay in the race."""
         return self.bounds(X)[1] >= self.best_lower
@@ -88,25 +86,21 @@ class Race(Protocol):
     def start_again(self) -> None:
         """All points are in the race again."""
 
-    def state_dict(self) -> dict[str, Any]:
-        """What cannot be computed again."""
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Take in a `state_dict`."""
-
 
 def race_of(run: Run, chooser: ArmSearch | BoxSearch) -> Race:
     """The race over the domain of a run, all of whose points are in it."""
     return BoxRace(run, chooser) if isinstance(chooser, BoxSearch) else ArmRace(run, chooser)
 
 
-class ArmRace:
+class ArmRace(Kept, Race):
     """The race of points that can be enumerated; `numbo.run.availability.Availability` knows who is left.
 
     Args:
         run: what is known.
         chooser: finds the most uncertain point.
     """
+
+    _kept = ("left",)
 
     def __init__(self, run: Run, chooser: ArmSearch) -> None:
         self._run = run
@@ -140,14 +134,11 @@ class ArmRace:
     def start_again(self) -> None:
         self._run.available.restrict(np.ones(len(self._chooser.grid), dtype=bool))
 
-    def state_dict(self) -> dict[str, Any]:
-        return {"left": self.left.copy()}
-
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Any], data: Any = None) -> None:
         self._run.available.restrict(state["left"].copy())
 
 
-class BoxRace:
+class BoxRace(Kept, Race):
     """The race of the points of a large space: those that pass the filters of all batches.
 
     Args:
@@ -157,6 +148,8 @@ class BoxRace:
     Attributes:
         filters: what the batches have said.
     """
+
+    _kept = ("_pool", "_pool_of")
 
     def __init__(self, run: Run, chooser: BoxSearch) -> None:
         self._run = run
@@ -225,11 +218,11 @@ class BoxRace:
         return np.concatenate([*found, elites[:1]])[:CANDIDATES]
 
     def state_dict(self) -> dict[str, Any]:
-        return {"filters": [one.state_dict() for one in self.filters], "pool": (self._pool, self._pool_of)}
+        return super().state_dict() | {"filters": [vars(one) for one in self.filters]}
 
-    def restore(self, state: dict[str, Any]) -> None:
+    def restore(self, state: dict[str, Any], data: Any = None) -> None:
+        super().restore(state)
         self.filters = [Filter(**one) for one in state["filters"]]
-        self._pool, self._pool_of = state["pool"]
 
 
 def lambda_max(gp: SparseGP) -> float:
