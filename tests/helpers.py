@@ -213,7 +213,14 @@ class Early(GSSBO):
 def history_of(opt: Optimizer) -> History:
     """The history of an optimizer, rebuilt from its state, without pending points."""
     curves = getattr(opt.settings, "use_curves", False) and len(opt.directions) == 1
-    return History.of(opt.state_dict()["run"]["history"], Curves() if curves else None)
+    return restored_history(opt.state_dict()["run"]["history"], Curves if curves else None)
+
+
+def restored_history(state: dict[str, Any], ends: Any = None) -> History:
+    """A history from its state."""
+    history = History(*(state[name].shape[1] for name in ("X", "Y", "C")), ends)
+    history.restore(state)
+    return history
 
 
 def pending_of(opt: Optimizer) -> dict[Hashable, Pending]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ def new_run(
     avoid_repeats: bool | str = "auto",
     learn_failures: bool | str = "auto",
     seed: int = 0,
-    ends: Ends | None = None,
+    ends: Callable[[], Ends] | None = None,
 ) -> Run:
     """A run that knows nothing yet."""
     goal = Goal(directions, constraints)
@@ -30,7 +31,4 @@ def tell(run: Run, params: Any, value: Any, *, origin: int = -1, constraints: An
     """What an optimizer does with a result before its algorithm sees it; returns the index of the observation."""
     x = run.space.encode(params)
     found = run.goal.constrained(constraints)
-    i = run.history.add(x, run.goal.outputs(value), params, origin, final=final, constraints=found)
-    if i >= 0:
-        run.available.see(x[None])
-    return i
+    return run.history.add(x, run.goal.outputs(value), params, origin, final=final, constraints=found)

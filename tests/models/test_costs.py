@@ -192,7 +192,7 @@ def test_a_stopped_trial_tells_its_share_of_the_cost():
     """Half of the trials are stopped after a third of the reports: the model is that of whole trials."""
     X = points(24)
     whole = history_of(X, cost_of(X))
-    history = History(2, ends=Curves())
+    history = History(2, ends=Curves)
     for i, (x, cost) in enumerate(zip(X, cost_of(X).tolist(), strict=True)):
         stopped = i % 2 == 1
         steps = 3 if stopped else 9

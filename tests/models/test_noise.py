@@ -242,7 +242,7 @@ def test_what_is_known_does_not_depend_on_when_it_was_asked_for():
         assert getattr(early, what) == getattr(late, what)
     np.testing.assert_array_equal(early.copies, late.copies)
     assert [early.asked_again(i) for i in range(200)] == [late.asked_again(i) for i in range(200)]
-    copy = late.of(told.copy())
+    copy = late.of(told.copy(), 0)
     told.add(np.array([points[0]]), 5.0, {}, ASKED)
     assert copy.measured == late.measured - 1
 
@@ -253,7 +253,7 @@ def test_what_a_copy_knows_is_frozen():
     model = Model(0.1)
     told = history([*points, 3, 4], [*values, values[3], values[4]])
     live = Noise(told, (model,))
-    seen = live.of(told.copy())
+    seen = live.of(told.copy(), 0)
     before = seen.claimed, seen.refuted, seen.copies.tolist()
     model.claimed_noise = 0.9
     assert live.claimed == 0.9

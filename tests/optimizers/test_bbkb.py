@@ -66,7 +66,7 @@ class Literal:
 def atoms_of(opt):
     """The arms that were drawn for the dictionary."""
     state = opt.state_dict()["model"]["model"]
-    return [opt.space.decode(x) for x in state["pulls"][state["draw"][1]]]
+    return [opt.space.decode(x) for x in state["pulls"]["X"][state["draw"][1]]]
 
 
 def near_best(bound, arm):
@@ -283,7 +283,7 @@ def test_what_is_pending_as_exploration_ends_counts_once():
         if len(asked) > 3:  # three workers
             told.append(asked[len(told)])
             opt.tell(told[-1], f[told[-1]])
-        return state["by_variance"], state["counters"][1], state["numbers"][0]
+        return state["by_variance"], state["fed_back"], state["information"]
 
     while (at := turn())[0]:
         pass
@@ -303,7 +303,7 @@ def test_the_paper_counts_the_information_of_what_was_there():
         opt = make(BBKB, X, beta=beta)
         opt.tell(rows, pull(rows))
         opt.ask()
-        information[beta], _ = opt.state_dict()["model"]["model"]["numbers"]
+        information[beta] = opt.state_dict()["model"]["model"]["information"]
     K = naive.gram(covariance(), X[rows])
     assert information["paper"] == pytest.approx(information_of(X, rows), rel=1e-6)
     assert information["reference"] == pytest.approx(np.linalg.slogdet(K / LAM + np.eye(40))[1], rel=1e-6)

@@ -67,7 +67,7 @@ def test_global_suggestions_lie_on_lines_once_the_local_search_has_narrowed_down
         p = opt.ask()
         state = opt.state_dict()
         (origin,) = (origin for _, _, origin, _ in state["run"]["pending"])
-        region = TrustRegion(**state["model"]["engines"][0]["region"])
+        region = TrustRegion(**state["model"]["engines"][0]["trust_region"])
         if origin == GLOBAL and region.narrow:
             distances.append(sum(p[name] != opt.best[0][name] for name in p))
         opt.tell(p, -sum((x - 0.4) ** 2 for x in p.values()))

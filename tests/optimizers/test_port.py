@@ -12,7 +12,7 @@ from tests.helpers import MOSTLY, over_seeds, seeded
 from numbo import BBKB, GPUCB, GSSBO, Categorical, Float, Int, Space
 from numbo.inspection import Inspectable
 from numbo.optimizers import GLOBAL, Optimizer, Port
-from numbo.trials.effort import Effort
+from numbo.trials import History
 
 SPACE = {"x": Float(-1, 1), "k": Int(1, 9), "c": Categorical(["a", "b"])}
 GRID = {"a": Int(0, 2), "b": Int(0, 1)}
@@ -199,7 +199,7 @@ def interrupted(monkeypatch):
         opt.tell(params, 1.0)
     opt.hold("last", last)
     with monkeypatch.context() as patch:
-        patch.setattr(Effort, "add", interrupt)
+        patch.setattr(History, "assured", interrupt)
         with pytest.raises(Interrupted):
             opt.tell(last, 2.0, key="last")
     opt.release("last")

@@ -291,7 +291,7 @@ def test_values_told_at_once_are_judged_once():
     opt.tell(rows, f[rows])
     opt.ask()
     assert opt.status.batch_sizes[:3] == (5, 10, 15)
-    assert opt.state_dict()["model"]["batches"][1] == sum(opt.status.batch_sizes)  # where the present one begins
+    assert opt.state_dict()["model"]["batch_start"] == sum(opt.status.batch_sizes)  # where the present one begins
     assert opt.racing[np.argmax(f)]
 
 
@@ -320,7 +320,7 @@ def test_a_large_space_whose_race_is_taken_is_repeated(monkeypatch):
     left = opt.observations[0][[3, 8]]
     monkeypatch.setattr(BoxRace, "contains", lambda self, X: (X[:, None] == left).all(axis=2).any(axis=1))
     state = opt.state_dict()
-    state["model"]["race"]["pool"] = None, 0  # candidates from before
+    state["model"]["race"]["pool"] = None  # candidates from before
     opt = SBPE.from_state_dict(state)
     for _ in range(5):
         assert (opt.space.encode(opt.ask()) == left).all(axis=1).any()
@@ -340,7 +340,7 @@ def test_a_late_value_counts_for_the_next_batch():
     assert straggler in opt.pending
     opt.tell(straggler, f[straggler])
     assert opt.ask() is not None
-    window = opt.state_dict()["model"]["model"]["counters"][0]  # the first observation that counts
+    window = opt.state_dict()["model"]["model"]["window"]  # the first observation that counts
     late = np.flatnonzero((opt.observations[0] == opt.space.encode(straggler)).all(axis=1))
     assert late.max() >= window >= 10
 

@@ -45,9 +45,7 @@ class Known:
         self.available = Availability(space, self.history, feasibility, noises or [noise()], avoid)
 
     def tell(self, x, *values):
-        i = self.history.add(x, np.array(values or (1.0,)), {}, -1)
-        if i >= 0:
-            self.available.see(x[None])
+        self.history.add(x, np.array(values or (1.0,)), {}, -1)
 
     def hold(self, x):
         self.history.pending[len(self.history.pending)] = Pending.of(x, {}, -1)

@@ -55,23 +55,20 @@ def test_what_is_taken_is_passed_over():
 
 def test_where_the_sequence_shows_no_free_point_the_grid_does():
     space = Space({"k": Int(0, 999)})
-    sequence, available, history = design(space)
+    sequence, _, history = design(space)
     for row in (row for row in range(1000) if row not in (123, 877)):
         history.add(space.grid()[row], 1.0, {}, -1)
-    available.see(history.X)
     assert {space.decode(sequence.point(position))["k"] for position in range(20)} == {123, 877}
     for row in (123, 877):
-        available.see(space.grid()[[row]])
         history.add(space.grid()[row], 1.0, {}, -1)
     assert sequence.point(7) in space.grid()  # a repeat, as there is nothing else
 
 
 def test_once_all_was_tried_successes_are_measured_again_and_not_failures():
     space = Space({"k": Int(0, 9)})
-    sequence, available, history = design(space)
+    sequence, _, history = design(space)
     for k in range(10):
         history.add(space.grid()[k], None if k % 2 else 1.0, {}, -1)
-    available.see(history.X)
     assert {space.decode(sequence.point(position))["k"] for position in range(20)} == {0, 2, 4, 6, 8}
 
 

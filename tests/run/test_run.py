@@ -15,7 +15,7 @@ from numbo.models.curves import Curves
 from numbo.run.candidates import DORMANT
 from numbo.run.run import SCOUTED
 from numbo.spaces import INACTIVE
-from numbo.trials import Curve, History
+from numbo.trials import Curve
 
 SPACE = Space({"x": Float(0.0, 1.0), "k": Int(0, 9)})
 
@@ -49,7 +49,7 @@ def test_another_runs_history_is_known_as_if_it_had_been_told():
     space = Space({"a": Int(0, 5), "k": Int(0, 9)})
     run, other = told(20, space, avoid_repeats=True), new_run(space, avoid_repeats=True)
     other.listen([SimpleNamespace(claimed_noise=0.3)], asks=True)
-    other.adopt(run.history, run.design.seed)
+    other.go_on_from(run)
     for x in run.history.X:
         assert other.available.taken(x)
     assert not set(space.grid_index(run.history.X)) & set(other.available.rows())
@@ -164,14 +164,13 @@ def test_under_constraints_the_best_where_active_meet_them():
 
 
 def test_a_restored_run_is_the_same_to_its_random_stream():
-    run = told(30, fails=lambda p: p["k"] > 6, ends=Curves())
+    run = told(30, fails=lambda p: p["k"] > 6, ends=Curves)
     run.rng.random(7)
     run.hold("a", {"x": 0.5, "k": 3}, 7)
     run.history.pending["a"] = run.history.pending["a"].reporting(Curve(np.array([1.0, 2.0]), np.array([0.5, 0.6])))
     run.success()
     state = copy.deepcopy(run.state_dict())
-    twin = new_run(SPACE, ends=Curves(), seed=99)
-    twin.adopt(History.of(state["history"], twin.history.ends), state["design_seed"])
+    twin = new_run(SPACE, ends=Curves, seed=99)
     twin.restore(state)
     assert repr(twin.state_dict()) == repr(run.state_dict())
     assert twin.rng.random() == run.rng.random()

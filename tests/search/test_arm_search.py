@@ -47,7 +47,6 @@ class Loop:
             self.run.history.pending.pop(arm, None)
             x = self.grid[arm]
             self.run.history.add(x, float(np.sin(5 * x[0]) + x[1]), arm, -1)
-            self.run.available.see(x[None])
 
     def hold(self, *arms):
         for arm in arms:

@@ -237,7 +237,7 @@ def test_what_waits_survives_a_restore():
 
 
 def test_what_is_expected_of_a_stopped_trial_at_the_center_may_change():
-    run = new_run(CUBE, ends=Curves())
+    run = new_run(CUBE, ends=Curves)
     local = local_search(run, global_search(run))
     rng = np.random.default_rng(0)
     for k, x in enumerate(rng.random((40, 3))):

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from numbo.trials import SCOUT, Curve, History
 from numbo.trials.effort import Effort
 
 TRIALS = st.lists(st.tuples(st.integers(1, 30), st.booleans(), st.booleans()), min_size=1, max_size=30)
 
 
 def of(trials):
-    effort = Effort()
-    for cost, scout, stopped in trials:
-        effort.add(cost, scout=scout, stopped=stopped)
-    return effort
+    history = History(1)
+    for k, (cost, scout, stopped) in enumerate(trials):
+        curve = Curve(np.arange(1.0, cost + 1.0), np.zeros(cost))
+        history.add(np.array([0.5]), 0.0, {}, SCOUT if scout else 0, final=not stopped, curve=curve)
+        if k % 3 == 0:
+            assert history.effort.trials == k + 1  # it is known of some of them before the others
+    return history.effort
 
 
 @given(TRIALS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from tests.helpers import make_points
@@ -83,12 +85,11 @@ def test_seeing_a_trial_says_whether_ends_have_changed():
     assert 5 < changes < 40
 
 
-def test_new_models_know_nothing_and_copies_go_their_own_way():
+def test_copies_go_their_own_way():
     trials, model = ended(20), Curves()
     model.see(trials, 20)
     first = told(model.running(RUNNING, trials, 20))
-    assert np.isnan(told(model.anew().running(RUNNING, trials, 0))).all()
-    twin = model.copy()
+    twin = copy.copy(model)
     more = ended(40)
     for n in range(21, 41):
         twin.see(more, n)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.helpers import restored_history
 
 from numbo.models.curves import Curves
 from numbo.trials import SCOUT, UNASKED, Curve, Goal, History, Pending, point_key
@@ -72,7 +73,7 @@ def test_observations_are_the_trials_that_succeeded(told):
     observed, first, again, lost = naive(told)
     interrupted = history.copy()
     interrupted.refresh()
-    for known in (history, interrupted, History.of(history.state_dict())):
+    for known in (history, interrupted, restored_history(history.state_dict())):
         assert (known.n, known.told) == (len(observed), len(told))
         np.testing.assert_array_equal(known.X[:, 0], [x / 8 for _, x, _ in observed])
         np.testing.assert_array_equal(known.y, [y for _, _, y in observed])
@@ -176,7 +177,7 @@ def test_the_best_meets_all_constraints_or_violates_them_least(told):
         assert history.scores()[history.best] == history.scores().max()
     interrupted = history.copy()
     interrupted.refresh()
-    for again in (interrupted, History.of(history.state_dict())):
+    for again in (interrupted, restored_history(history.state_dict())):
         assert (again.best, again.effort) == (history.best, history.effort)
         np.testing.assert_array_equal(again.scores(), history.scores())
 
@@ -264,7 +265,7 @@ def decaying(n, seed=0, last=12):
 
 def reporting(n, every=3, seed=0):
     """A history in which all but one trial in ``every``, or all, were stopped after four steps."""
-    history = History(1, ends=Curves())
+    history = History(1, ends=Curves)
     for i, values in enumerate(decaying(n, seed)):
         count = len(values) if every and i % every == 0 else 4
         curve = Curve(np.arange(1.0, count + 1.0), values[:count])
@@ -288,7 +289,7 @@ def test_values_of_trials_that_were_stopped_are_those_expected_at_their_ends():
 
 def test_the_best_of_trials_that_were_all_stopped_is_the_one_that_is_expected_to_be():
     """An early lead is lost as soon as others show that it does not last."""
-    history, rng, best = History(1, ends=Curves()), np.random.default_rng(0), []
+    history, rng, best = History(1, ends=Curves), np.random.default_rng(0), []
     early, steady = [10.0], [8.0] * 6
     falling = [[10.0 + e, *(10.0 - np.arange(1.0, 6.0) * 2.0 + 0.1 * rng.normal(size=5))] for e in rng.normal(size=20)]
     for i, values in enumerate([early, steady, *falling]):
@@ -309,7 +310,7 @@ def test_a_copy_keeps_what_was_expected_and_a_rebuilt_history_expects_the_same()
     np.testing.assert_array_equal(copy.y, y)
     np.testing.assert_array_equal(copy.variance, variance)
     assert (history.y[:30] != y).any()
-    rebuilt = History.of(history.state_dict(), Curves())
+    rebuilt = restored_history(history.state_dict(), Curves)
     np.testing.assert_array_equal(rebuilt.y, history.y)
     np.testing.assert_array_equal(rebuilt.variance, history.variance)
 
@@ -328,7 +329,7 @@ def test_pending_points_are_expected_to_end_where_their_reports_lead():
 def test_scouts_are_due_only_where_trials_are_stopped():
     history = reporting(40)
     assert history.scout_is_due(0.5)
-    whole = History(1, ends=Curves())
+    whole = History(1, ends=Curves)
     for i, values in enumerate(decaying(40)):  # some are short, but all have ended
         curve = Curve(np.arange(1.0, 13.0), values) if i % 9 == 0 else Curve(np.ones(1), values[:1])
         whole.add(np.array([i / 40]), values[-1], {}, -1, curve=curve)

@@ -41,8 +41,8 @@ def test_units_of_a_constraint_do_not_matter():
     C = 0.5 + np.random.default_rng(0).random((30, 2))
     for unit in (1e-150, 1e6):
         scaled = C * [unit, 1.0]
-        sizes = Scales(2).sizes(*told(scaled))
-        expected = scored(np.zeros(30), C, Scales(2).sizes(*told(C)), wary=False)
+        sizes = Scales.of_none(2).seeing(*told(scaled)).sizes
+        expected = scored(np.zeros(30), C, Scales.of_none(2).seeing(*told(C)).sizes, wary=False)
         np.testing.assert_allclose(scored(np.zeros(30), scaled, sizes, wary=False), expected, rtol=1e-12)
         assert len(np.unique(expected)) == 30
 
@@ -50,32 +50,25 @@ def test_units_of_a_constraint_do_not_matter():
 def test_sizes_are_updated_when_a_tenth_is_new_from_the_medians_now_and_before():
     rng = np.random.default_rng(0)
     rows = [(size, 1.0) for size in 10.0 ** -np.arange(0.0, 4.0, 0.08) * np.exp(rng.normal(size=50))]
-    scales, sizes, largest, at = Scales(2), np.ones(2), np.full(2, np.nan), 0
+    scales, sizes, largest, at = Scales.of_none(2), np.ones(2), np.full(2, np.nan), 0
     for n in range(1, 51):
         if n >= at + max(1, int(RESCALED * at)):
             at = n
             now = np.median(rows[:n], axis=0)
             largest = np.fmax(largest, now)
             sizes = np.sqrt(now * largest)
-        np.testing.assert_allclose(scales.sizes(*told(rows, n)), sizes)
+        scales = scales.seeing(*told(rows, n))
+        np.testing.assert_allclose(scales.sizes, sizes)
         assert scales.updated_at == at
-    np.testing.assert_allclose(scales.sizes(*told(rows, 20)), Scales(2).sizes(*told(rows, 20)))  # an earlier number
 
 
 def test_sizes_are_those_of_finite_values_that_are_not_zero():
     rows = [(0.0, math.inf), (-3.0, math.nan), (0.0, 0.0), (1.0, 0.0), (5.0, 0.0)]
     medians = np.array([3.0, 1.0])  # of 3, 1 and 5; without any it is 1
-    scales = Scales(2)
+    scales = Scales.of_none(2)
     for n in range(1, 6):
-        sizes = scales.sizes(*told(rows, n))
-    np.testing.assert_allclose(sizes, np.sqrt(medians * [3.0, 1.0]))
-
-
-def test_what_a_copy_sees_does_not_reach_the_original():
-    scales = Scales(1)
-    scales.sizes(*told([[1.0]]))
-    scales.copy().sizes(*told([[1.0], [9.0], [81.0]]))
-    assert scales.updated_at == 1
+        scales = scales.seeing(*told(rows, n))
+    np.testing.assert_allclose(scales.sizes, np.sqrt(medians * [3.0, 1.0]))
 
 
 def test_a_violation_that_is_lost_to_rounding_is_a_violation():

@@ -266,17 +266,11 @@ class Curves:
         #: The ends of trials that ran at the last call, by the identity of their curves, which are kept here.
         self._running: dict[int, tuple[Curve, float, float]] = {}
 
-    def anew(self) -> Curves:
-        """A new model without trials."""
-        return Curves()
-
-    def copy(self) -> Curves:
+    def __copy__(self) -> Curves:
         """An independent copy; a chain does not change."""
-        twin = copy.copy(self)
-        twin._seen = replace(self._seen)
-        twin._fits = replace(self._fits)
-        twin._running = dict(self._running)
-        twin._reporters = list(self._reporters)
+        twin = Curves()
+        own = (Schedule, dict, list)
+        vars(twin).update({k: copy.copy(v) if isinstance(v, own) else v for k, v in vars(self).items()})
         return twin
 
     def see(self, trials: Trials, n: int) -> bool:

@@ -171,28 +171,11 @@ class Noise:
         self.models = models
         self.asks = asks
         self._output = output
-        self._cached = Repeats()
-        self._spread = 0, 0.0
-        self._told = 0, 0.0
-        self._found_ties: dict[int, Tie] = {}
         self._left_out: tuple[Repeats | None, bool, ObservationIndices] = None, False, np.empty(0, dtype=np.int64)
 
-    def of(self, history: History, *, output: int | None = None) -> Noise:
-        """The same evidence for a copy of the history; later claims of the models do not affect it.
-
-        ``output`` is its number in the copy, by default the same.
-        """
-        number = self._output if output is None else output
-        twin = Noise(history, (Claimed(self.claimed),), asks=self.asks, output=number)
-        twin._cached = self._cached
-        twin._spread = self._spread
-        twin._told = self._told
-        twin._found_ties = dict(self._found_ties)
-        return twin
-
-    def anew(self, history: History) -> Noise:
-        """A new instance with the same models and rule for another history."""
-        return Noise(history, self.models, asks=self.asks, output=self._output)
+    def of(self, history: History, output: int) -> Noise:
+        """The evidence of an ``output`` of a copy of the history; later claims of the models do not affect it."""
+        return Noise(history, (Claimed(self.claimed),), asks=self.asks, output=output)
 
     def listen(self, models: tuple[Claims, ...], *, asks: bool) -> None:
         """Let the claims of these models count from now on."""
@@ -219,14 +202,7 @@ class Noise:
     @property
     def known(self) -> float:
         """The median variance that values were told with, in units of that of all values without outliers."""
-        history = self._history
-        if self._told[0] != history.n:
-            variance = history.told_variance if self._output == 0 else np.empty(0)
-            told = float(np.median(variance)) if variance.any() else 0.0
-            spread = self._scale() if told > 0.0 else 0.0
-            ratio = math.sqrt(told) / spread if spread > 0.0 else 0.0
-            self._told = history.n, ratio * ratio
-        return self._told[1]
+        return self._history.fact(known_variance, self._output)
 
     @property
     def share(self) -> float:
@@ -380,10 +356,8 @@ class Noise:
 
     @property
     def _repeats(self) -> Repeats:
-        """The evidence of all repeats; updated by one assignment, which an interrupt cannot leave half done."""
-        if self._cached.known < len(self._history.again):
-            self._cached = self._with(self._cached)
-        return self._cached
+        """The evidence of all repeats."""
+        return self._history.fact(evidence, self._output)
 
     @property
     def _ties(self) -> Mapping[int, Tie]:
@@ -391,101 +365,118 @@ class Noise:
 
         Needed only while all repeats agree, as each takes the time of sorting all values.
         """
-        history = self._history
-        asked = self._repeats.asked
-        known = self._found_ties
-        if missing := asked.keys() - known.keys():
-            repeated = np.zeros(history.n, dtype=bool)
-            repeated[[i for _, i in history.again]] = True
-            final = history.final
-            for first in missing:
-                i = asked[first]
-                one = self._repeats.finished.get(first, first)
-                others = ~repeated[:i] & final[:i]
-                others[one] = False
-                y = history.output(self._output)
-                known[first] = tie(y[:i][others], float(y[one]), float(y[i]))
-        return {first: known[first] for first in asked}
-
-    def _with(self, repeats: Repeats) -> Repeats:
-        """``repeats`` and the new ones in the history."""
-        history = self._history
-        norm = repeats.norm
-        explained = repeats.explained
-        surprise = repeats.surprise
-        unfinished = repeats.unfinished
-        hints = list(repeats.hints)
-        finished = dict(repeats.finished)
-        asked_again = dict(repeats.asked)
-        agreed = list(repeats.agreed)
-        copies = list(repeats.copies)
-        gaps = list(repeats.gaps)
-        y = history.output(self._output)
-        final = history.final
-        variance = history.variance if self._output == 0 else np.zeros(history.n)
-        for point, i in history.again[repeats.known :]:
-            first = finished.get(point, point)
-            if not (final[first] and final[i]):
-                unfinished += not final[i]
-                hints += self._hint(first, i)
-                if final[i]:
-                    finished[point] = i
-                continue
-            one = float(y[first])
-            other = float(y[i])
-            gap = 0.0 if one == other else one - other  # the values may be infinite
-            asked = history.asked(i)
-            same = gap == 0.0 and history.alike(first, i)
-            if same and asked:
-                agreed.append(i)
-            elif same:
-                same_value = np.flatnonzero(y[:i] == one)
-                if (history.X[same_value] == history.X[i]).all():
-                    copies.append(i)
-                continue
-            norm = math.hypot(norm, gap)  # values may be of any size
-            told = math.sqrt(variance[first] + variance[i])
-            explained = math.hypot(explained, told)
-            if gap != 0.0:
-                ratio = abs(gap) / told if told > 0.0 else math.inf
-                surprise += ratio * ratio
-            gaps.append(abs(gap))
-            if asked:
-                asked_again.setdefault(point, i)
-        return Repeats(
-            known=len(history.again),
-            norm=norm,
-            explained=explained,
-            surprise=surprise,
-            unfinished=unfinished,
-            hints=tuple(hints),
-            finished=finished,
-            asked=asked_again,
-            agreed=tuple(agreed),
-            copies=tuple(copies),
-            gaps=tuple(gaps),
-        )
-
-    def _hint(self, one: int, other: int) -> list[float]:
-        """By how much two trials of a point differ at the last step of both; empty if they have none in common."""
-        trials = self._history.trials
-        pair = self._history.positions(np.array([one, other])).tolist()
-        curves = trials.curves_of(np.array(pair))
-        if len(curves) < 2:
-            return []
-        step = min(curve.steps[-1] for curve in curves)
-        before = [c.at(step) for c in trials.curves[: pair[1]] if c is not None and c.steps[0] <= step <= c.steps[-1]]
-        spread = robust_std(finite_range(np.array(before))) if before else 0.0
-        gap = curves[0].at(step) - curves[1].at(step)
-        ratio = gap / spread if spread > 0.0 else 0.0
-        return [ratio * ratio] if math.isfinite(ratio) else []
+        return self._history.fact(ties_of, self._output)
 
     def _scale(self) -> float:
         """`robust_std` of all values."""
-        history = self._history
-        if self._spread[0] != history.n:
-            self._spread = history.n, robust_std(history.values(output=self._output))
-        return self._spread[1]
+        return self._history.fact(spread_of, self._output)
+
+
+def spread_of(known: float | None, history: History, output: int) -> float:
+    """The fold of the `robust_std` of all values of an ``output``."""
+    return robust_std(history.values(output=output))
+
+
+def known_variance(known: float | None, history: History, output: int) -> float:
+    """The fold of `Noise.known`."""
+    variance = history.told_variance if output == 0 else np.empty(0)
+    told = float(np.median(variance)) if variance.any() else 0.0
+    spread = history.fact(spread_of, output) if told > 0.0 else 0.0
+    ratio = math.sqrt(told) / spread if spread > 0.0 else 0.0
+    return ratio * ratio
+
+
+def ties_of(known: Mapping[int, Tie] | None, history: History, output: int) -> Mapping[int, Tie]:
+    """The fold of the `Tie` of each point that was asked for again, by the index of its first observation."""
+    repeats = history.fact(evidence, output)
+    found = {} if known is None else dict(known)
+    repeated = np.zeros(history.n, dtype=bool)
+    repeated[[i for _, i in history.again]] = True
+    for first in repeats.asked.keys() - found.keys():
+        i = repeats.asked[first]
+        one = repeats.finished.get(first, first)
+        others = ~repeated[:i] & history.final[:i]
+        others[one] = False
+        y = history.output(output)
+        found[first] = tie(y[:i][others], float(y[one]), float(y[i]))
+    return {first: found[first] for first in repeats.asked}
+
+
+def evidence(known: Repeats | None, history: History, output: int) -> Repeats:
+    """The fold of the `Repeats` of an ``output``."""
+    repeats = Repeats() if known is None else known
+    if repeats.known == len(history.again):
+        return repeats
+    norm = repeats.norm
+    explained = repeats.explained
+    surprise = repeats.surprise
+    unfinished = repeats.unfinished
+    hints = list(repeats.hints)
+    finished = dict(repeats.finished)
+    asked_again = dict(repeats.asked)
+    agreed = list(repeats.agreed)
+    copies = list(repeats.copies)
+    gaps = list(repeats.gaps)
+    y = history.output(output)
+    final = history.final
+    variance = history.variance if output == 0 else np.zeros(history.n)
+    for point, i in history.again[repeats.known :]:
+        first = finished.get(point, point)
+        if not (final[first] and final[i]):
+            unfinished += not final[i]
+            hints += _hint(history, first, i)
+            if final[i]:
+                finished[point] = i
+            continue
+        one = float(y[first])
+        other = float(y[i])
+        gap = 0.0 if one == other else one - other  # the values may be infinite
+        asked = history.asked(i)
+        same = gap == 0.0 and history.alike(first, i)
+        if same and asked:
+            agreed.append(i)
+        elif same:
+            same_value = np.flatnonzero(y[:i] == one)
+            if (history.X[same_value] == history.X[i]).all():
+                copies.append(i)
+            continue
+        norm = math.hypot(norm, gap)  # values may be of any size
+        told = math.sqrt(variance[first] + variance[i])
+        explained = math.hypot(explained, told)
+        if gap != 0.0:
+            ratio = abs(gap) / told if told > 0.0 else math.inf
+            surprise += ratio * ratio
+        gaps.append(abs(gap))
+        if asked:
+            asked_again.setdefault(point, i)
+    return Repeats(
+        known=len(history.again),
+        norm=norm,
+        explained=explained,
+        surprise=surprise,
+        unfinished=unfinished,
+        hints=tuple(hints),
+        finished=finished,
+        asked=asked_again,
+        agreed=tuple(agreed),
+        copies=tuple(copies),
+        gaps=tuple(gaps),
+    )
+
+
+def _hint(history: History, one: int, other: int) -> list[float]:
+    """By how much two trials of a point differ at the last step of both; empty if they have none in common."""
+    trials = history.trials
+    pair = history.positions(np.array([one, other])).tolist()
+    curves = trials.curves_of(np.array(pair))
+    if len(curves) < 2:
+        return []
+    step = min(curve.steps[-1] for curve in curves)
+    before = [c.at(step) for c in trials.curves[: pair[1]] if c is not None and c.steps[0] <= step <= c.steps[-1]]
+    spread = robust_std(finite_range(np.array(before))) if before else 0.0
+    gap = curves[0].at(step) - curves[1].at(step)
+    ratio = gap / spread if spread > 0.0 else 0.0
+    return [ratio * ratio] if math.isfinite(ratio) else []
 
 
 def robust_std(y: Array) -> float:

@@ -70,7 +70,6 @@ class Transaction:
         if not self._unfinished:
             return
         with interrupts_get_out():
-            history.refresh()
             if history.told > self._told:
                 history.pending.pop(self.telling, None)
             for number in range(self.asked, self._numbered):

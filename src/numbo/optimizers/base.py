@@ -33,7 +33,7 @@ from numbo.run.run import Run, Suggestion
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Space, domain_of
 from numbo.spaces.domain import known_of
-from numbo.trials import UNASKED, Goal, History, own, point_key
+from numbo.trials import UNASKED, Goal, own, point_key
 from numbo.trials.earlier import earlier_studies
 from numbo.trials.record import Record
 
@@ -136,7 +136,7 @@ class Optimizer(Port, Inspectable):
         self.n_initial = settings.initial(domain.d)
         if self._sources and settings.n_initial is None:
             self.n_initial = AFTER_OTHERS
-        ends = Curves() if use_curves and len(self.directions) == 1 else None
+        ends = Curves if use_curves and len(self.directions) == 1 else None
         self.budget = None if budget is None else _checks.number("budget", budget, 0.0, above=True)
         self._run = Run(domain, goal, self.avoid_repeats, settings.learn_failures, stream, ends, self.budget)
         self._transaction = Transaction()
@@ -392,7 +392,6 @@ class Optimizer(Port, Inspectable):
                 identity=identity,
             )
             if i >= 0:
-                self._run.available.see(told.x[None])
                 self._observed(i, history.assured(i), origin)
             history.pending.pop(key, None)
             call.outdated = self._outdated
@@ -538,12 +537,11 @@ class Optimizer(Port, Inspectable):
 
     def _start_again(self) -> None:
         """Rebuild the model, and everything else but the trials, from the history."""
-        run = self._run
         twin = type(self)(self.space, **self._arguments(), settings=self.settings)
-        twin._know(run.history, run.design.seed)
-        twin._run.rng = run.rng
-        twin._run.times = run.times
-        twin._run.warned = run.warned
+        twin._run.go_on_from(self._run)
+        history = twin._run.history
+        for i, origin in enumerate(history.origins.tolist()):
+            twin._observed(i, history.assured(i), origin)
         twin._transaction = self._transaction
         twin._warned_of = self._warned_of
         # one step: an interrupt comes before or after it; rules may hold methods of their optimizer
@@ -585,14 +583,7 @@ class Optimizer(Port, Inspectable):
             raise ValueError(f"Cannot restore {cls.__name__} from a state saved by {state['optimizer']}.")
         run = state["run"]
         self = cls(run["space"], **state["arguments"], settings=cls.settings_class(**state["settings"]))
-        self._run.adopt(History.of(run["history"], self._run.history.ends), run["design_seed"])
         self._run.restore(run)
         self._transaction = Transaction(state["asked"])
         self._restore_model(state["model"])
         return self
-
-    def _know(self, history: History, design_seed: int) -> None:
-        """Adopt the history of another optimizer, and let the parts of the algorithm learn it."""
-        self._run.adopt(history, design_seed)
-        for i, origin in enumerate(history.origins.tolist()):
-            self._observed(i, history.assured(i), origin)

@@ -10,6 +10,8 @@ import copy
 import math
 import warnings
 from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +35,23 @@ PROBED = 20
 WAITING = 2
 #: While other objectives are noisy, fewer repeats than this are not enough to treat an objective as exact.
 AT_ODDS = 3
+
+
+class Unseen(NamedTuple):
+    """The points (A,) of a grid that may be suggested by themselves, and are not among ``n`` observations."""
+
+    n: int
+    rows: Mask
+
+
+def unseen_of(known: Unseen | None, history: History, *, space: Domain, new: Mask) -> Unseen:
+    """The fold of `Unseen` for a grid of points that may be suggested at first if they are ``new`` (A,)."""
+    known = Unseen(0, new) if known is None else known
+    if known.n == history.n:
+        return known
+    rows = known.rows.copy()
+    rows[space.grid_index(history.X[known.n :])] = False
+    return Unseen(history.n, rows)
 
 
 class Availability:
@@ -69,14 +88,15 @@ class Availability:
         self.fixed: Array | None = None
         self.grid: Array | None = space.grid() if space.cardinality <= ENUMERABLE or space.explicit else None
         self.race: Mask | None = None
-        self._unseen: Mask = np.ones(0 if self.grid is None else len(self.grid), dtype=bool)
+        new = np.ones(0 if self.grid is None else len(self.grid), dtype=bool)
         self._permitted = space.permitted
         if self.grid is not None and self._permitted is None and space.allowed is not None:
             self._permitted = space.allowed.rows(self.grid)
         if isinstance(space, Arms):
-            self._unseen &= space.first
+            new &= space.first
         if self._permitted is not None and self.grid is not None:
-            self._unseen &= self._permitted
+            new &= self._permitted
+        self._fold = partial(unseen_of, space=space, new=new)
 
     @property
     def _noise(self) -> Noise:
@@ -86,7 +106,6 @@ class Availability:
     def over(self, history: History, feasibility: Feasibility, noises: Sequence[Noise]) -> Availability:
         """A copy for the data of another run with the same observations."""
         twin = copy.copy(self)
-        twin._unseen = self._unseen.copy()
         twin._history = history
         twin._feasibility = feasibility
         twin._noises = noises
@@ -96,10 +115,10 @@ class Availability:
         """Restrict suggestions to the points ``race (A,)`` of the grid."""
         self.race = race
 
-    def see(self, X: Array) -> None:
-        """Record that the points ``X (n, d)`` were observed."""
-        if self.grid is not None and len(X):
-            self._unseen[self.space.grid_index(X)] = False
+    @property
+    def _unseen(self) -> Mask:
+        """Which points (A,) of the grid are `Unseen`; not to be changed."""
+        return self._history.fact(self._fold).rows
 
     # -- coordinates that are fixed ------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import numpy as np
 from numbo._rows import distinct_rows
 from numbo._types import Array, Indices
 from numbo.spaces import INACTIVE, Domain
-from numbo.trials import best_first
+from numbo.trials import History, best_first
 
 CANDIDATES = 512
 ELITES = 4
@@ -68,6 +68,15 @@ class BestWhereActive(NamedTuple):
         out = others.copy()
         out[: len(self.u)] = np.where(self.y > -np.inf, self.u, out[: len(self.u)])
         return out
+
+
+def best_where_active(known: BestWhereActive | None, history: History) -> BestWhereActive:
+    """The fold of `BestWhereActive` (`numbo.trials.History.fact`)."""
+    # scores of earlier observations change with each new one, if they are no values
+    changing = history.constrained or history.several or not history.all_final
+    if known is None or (changing and known.n < history.n):
+        known = BestWhereActive.of_none(history.X.shape[1])
+    return known.seeing(history.X, history.scores() if changing else history.y)
 
 
 class Candidates:

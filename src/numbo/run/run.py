@@ -18,7 +18,7 @@ from numbo.models.costs import Costs
 from numbo.models.noise import Claims, Noise
 from numbo.models.trust import believed
 from numbo.run.availability import Availability
-from numbo.run.candidates import DORMANT, BestWhereActive
+from numbo.run.candidates import DORMANT, best_where_active
 from numbo.run.design import BLOCK, Design
 from numbo.run.resolution import Resolution
 from numbo.run.times import AskTimes
@@ -75,7 +75,7 @@ class Run:
         avoid_repeats: bool | str,
         learn_failures: bool | str,
         rng: np.random.Generator,
-        ends: Ends | None = None,
+        ends: Callable[[], Ends] | None = None,
         budget: float | None = None,
     ) -> None:
         self.space = space
@@ -83,7 +83,6 @@ class Run:
         self.goal = goal
         self.rng = rng
         self.history = History(space.d, len(goal.directions), len(goal.constraints), ends)
-        self._awake = BestWhereActive.of_none(space.d)
         self.feasibility = Feasibility(space.categorical, learn_failures, space.conditional, space.continuous)
         self.costs = Costs(space.categorical, space.conditional, budget)
         self.times = AskTimes()
@@ -119,15 +118,14 @@ class Run:
         for j, noise in enumerate(self.noises):
             noise.listen(tuple(one[j] for one in models), asks=asks)
 
-    def adopt(self, history: History, design_seed: int) -> None:
-        """Adopt another run's history and design."""
-        self.history = history
-        self._awake = BestWhereActive.of_none(self.space.d)
-        self.noises = tuple(noise.anew(history) for noise in self.noises)
-        self.available = self.available.over(history, self.feasibility, self.noises)
-        self.available.see(history.X)
-        self.design = Design(self.available, design_seed)
-        self.resolution = Resolution(history, self.noise)
+    def go_on_from(self, other: Run) -> None:
+        """Adopt the trials, the design, the random stream and the clock of another run."""
+        told = other.history
+        self.history.take(told.trials, told.excluded, told.pending)
+        self.design = Design(self.available, other.design.seed)
+        self.rng = other.rng
+        self.times = other.times
+        self.warned = other.warned
 
     def quiet(self) -> Run:
         """A copy with nothing pending, for inspection: its random draws and updates do not change this run."""
@@ -138,7 +136,7 @@ class Run:
         twin.history = self.history.copy()
         twin.times = AskTimes()
         twin.history.pending = PendingPoints(self.space.d)
-        twin.noises = tuple(noise.of(twin.history) for noise in self.noises)
+        twin.noises = tuple(noise.of(twin.history, j) for j, noise in enumerate(self.noises))
         twin.available = self.available.over(twin.history, twin.feasibility, twin.noises)
         twin._search_rng = copy.deepcopy(self._search_rng)
         twin.design = self.design.over(twin.available)
@@ -150,7 +148,7 @@ class Run:
         twin = copy.copy(self)
         twin.goal = Goal((self.goal.directions[output],), self.goal.constraints)
         twin.history = self.history.of_output(output)
-        twin.noises = (self.noises[output].of(twin.history, output=0),)
+        twin.noises = (self.noises[output].of(twin.history, 0),)
         return twin
 
     def space_filling(self, position: int | None = None) -> Array:
@@ -271,12 +269,7 @@ class Run:
         space = self.named_space
         if space is None or not space.conditional.any():
             return None
-        history = self.history
-        # scores of earlier observations change with each new one, if they are no values
-        changing = history.constrained or history.several or not history.all_final
-        known = BestWhereActive.of_none(space.d) if changing and self._awake.n < history.n else self._awake
-        self._awake = known.seeing(history.X, history.scores() if changing else history.y)
-        return self._awake.filled(space.rounded(rng.random((DORMANT, space.d))))
+        return self.history.fact(best_where_active).filled(space.rounded(rng.random((DORMANT, space.d))))
 
     # -- state -------------------------------------------------------------------------------------------------
 
@@ -292,7 +285,9 @@ class Run:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore everything but the history from a `state_dict`."""
+        """Restore a `state_dict`."""
+        self.history.restore(state["history"])
+        self.design = Design(self.available, state["design_seed"])
         for key, params, origin, reported in state["pending"]:
             curve = None if reported is None else Curve(*reported)
             self.history.pending[key] = self.pending_point(params, origin, curve)

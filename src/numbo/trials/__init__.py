@@ -2,10 +2,11 @@
 
 from numbo.trials.curve import Curve
 from numbo.trials.data import Data, finite_range
+from numbo.trials.effort import SCOUT
 from numbo.trials.ends import Ends
 from numbo.trials.front import is_below_median
 from numbo.trials.goal import Goal, best_first
-from numbo.trials.history import SCOUT, UNASKED, History
+from numbo.trials.history import UNASKED, History
 from numbo.trials.points import Pending, point_key
 from numbo.trials.pulls import Pulls
 from numbo.trials.trials import Trials, own

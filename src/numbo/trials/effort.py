@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
-from numbo._types import Indices, Mask
+import numpy as np
+
+if TYPE_CHECKING:
+    from numbo.trials.history import History
+
+#: Origin of scouts (`numbo.run.run.Suggestion`).
+SCOUT = -3
 
 
-@dataclass
-class Effort:
+class Effort(NamedTuple):
     """Sums over trials; a trial without reports costs 1.
 
     Attributes:
@@ -27,27 +32,6 @@ class Effort:
     trials: int = 0
     longest: int = 0
 
-    @classmethod
-    def of(cls, costs: Indices, *, scouts: Mask, stopped: Mask) -> Effort:
-        """The sums over trials with ``costs (n,)``, given which of them are ``scouts (n,)``, and which ``stopped``."""
-        return cls(
-            spent=int(costs.sum()),
-            scouts=int(scouts.sum()),
-            scouted=int(costs[scouts].sum()),
-            stopped=int(stopped.sum()),
-            trials=len(costs),
-            longest=int(costs.max(initial=0)),
-        )
-
-    def add(self, cost: int, *, scout: bool, stopped: bool) -> None:
-        """Add a trial."""
-        self.trials += 1
-        self.longest = max(self.longest, cost)
-        self.spent += cost
-        self.scouts += scout
-        self.scouted += cost * scout
-        self.stopped += stopped
-
     def scout_is_due(self, share: float, pending: int) -> bool:
         """Whether the scouts' part of the cost is less than ``share`` times the share that stopping has saved.
 
@@ -57,3 +41,20 @@ class Effort:
         each = self.scouted / self.scouts if self.scouts else 1.0
         saved = 1.0 - self.spent / (self.trials * self.longest)
         return self.scouted + pending * each < share * saved * self.spent
+
+
+def effort(known: Effort | None, history: History) -> Effort:
+    """The fold of the effort (`numbo.trials.History.fact`)."""
+    trials = history.trials
+    before = Effort() if known is None else known
+    new = range(before.trials, trials.n)
+    costs = np.array([trials.reported(t) for t in new], dtype=np.int64)
+    scouts = trials.origins[before.trials :] == SCOUT
+    return Effort(
+        spent=before.spent + int(costs.sum()),
+        scouts=before.scouts + int(scouts.sum()),
+        scouted=before.scouted + int(costs[scouts].sum()),
+        stopped=before.stopped + sum(trials.stopped(t) for t in new),
+        trials=trials.n,
+        longest=int(costs.max(initial=before.longest)),
+    )

@@ -34,10 +34,7 @@ class End(NamedTuple):
 class Ends(Protocol):
     """A model of the ends of stopped and running trials."""
 
-    def anew(self) -> Ends:
-        """A new model of the same kind, without trials."""
-
-    def copy(self) -> Ends:
+    def __copy__(self) -> Ends:
         """An independent copy."""
 
     def see(self, trials: Trials, n: int) -> bool:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
 from numbo._types import Array, Indices, Mask, ObservationIndices, TrialPositions
 from numbo.trials.curve import Curve
 from numbo.trials.data import Data, finite_range
-from numbo.trials.effort import Effort
+from numbo.trials.effort import SCOUT, Effort, effort
 from numbo.trials.ends import Ends, Expected
 from numbo.trials.front import NonDominated, closeness
 from numbo.trials.goal import Goal
@@ -23,9 +22,10 @@ from numbo.trials.points import point_key, point_keys
 from numbo.trials.trials import ROOM, Trials, doubled, own, with_room
 from numbo.trials.violations import Scales, scored
 
-#: Origins of observations that no search asked for, and of scouts, which fill the space (`numbo.run.run.Suggestion`).
+S = TypeVar("S")
+
+#: Origin of observations that no search asked for (`numbo.run.run.Suggestion`).
 UNASKED = -2
-SCOUT = -3
 
 
 class History:
@@ -36,7 +36,7 @@ class History:
 
     Args:
         d, k, q: numbers of coordinates, outputs and constraints of a trial.
-        ends: a model of the ends of stopped trials; without it, their last values count as final.
+        ends: makes a model of the ends of stopped trials; without it, their last values count as final.
 
     Attributes:
         trials: everything told, in order.
@@ -55,47 +55,51 @@ class History:
             constraints come before others, final ones before stopped ones; if none meets all constraints, it is the
             one with the least violation.
         front: of several objectives, the final observations that meet all constraints and that no other one dominates.
-        effort: the cost of the trials.
+        ends: the model of the ends.
     """
 
-    def __init__(self, d: int, k: int = 1, q: int = 0, ends: Ends | None = None) -> None:
-        self.ends = ends
+    def __init__(self, d: int, k: int = 1, q: int = 0, ends: Callable[[], Ends] | None = None) -> None:
+        self._new_ends = ends
         self.trials = Trials(d, k, q)
         self.excluded: dict[bytes, Array] = {}
         self.pending = PendingPoints(d)
         self._derive()
 
-    @classmethod
-    def of(cls, state: Mapping[str, Any], ends: Ends | None = None) -> History:
-        """A history from its `state_dict`."""
-        d, k, q = (state[name].shape[1] for name in ("X", "Y", "C"))
-        self = cls(d, k, q, None if ends is None else ends.anew())
-        self.trials = Trials.of(state)
-        self.refresh()
-        for x in state["excluded"]:
-            self.exclude(x)
-        return self
-
     def state_dict(self) -> dict[str, Any]:
         """The trials told, as plain data; without pending points."""
         return self.trials.state_dict() | {"excluded": list(self.excluded.values())}
 
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore a `state_dict`."""
+        self.take(Trials.of(state), {point_key(x): x for x in state["excluded"]}, self.pending)
+
+    def take(self, trials: Trials, excluded: dict[bytes, Array], pending: PendingPoints) -> None:
+        """Adopt what another history knows; all else follows from it."""
+        self.trials = trials
+        self.excluded = excluded
+        self.pending = pending
+        self.refresh()
+
     def copy(self) -> History:
         """An independent history with the same records, unaffected by later changes of this one."""
         twin = copy.copy(self)  # arrays are shared: records are only appended, beyond the copy's n
-        twin.trials = self.trials.copy()
-        twin.effort = replace(self.effort)
-        twin.ends = None if self.ends is None else self.ends.copy()
-        twin.excluded = dict(self.excluded)
-        twin.pending = self.pending.copy()
-        twin._scales = self._scales.copy()
-        twin.failed_counts = self.failed_counts.copy()
-        twin.failed_last = self.failed_last.copy()
-        twin._failures = list(self._failures)
-        twin.first = dict(self.first)
-        twin.again = list(self.again)
-        twin._stopped = list(self._stopped)
+        own = (dict, list, Trials, PendingPoints)
+        vars(twin).update({name: copy.copy(value) for name, value in vars(self).items() if isinstance(value, own)})
+        twin.ends = copy.copy(self.ends)
         return twin
+
+    def fact(self, fold: Callable[..., S], *given: Any) -> S:
+        """What follows from the trials by a ``fold``, of which the last value is remembered.
+
+        ``fold(value, history, *given)`` returns the value for all trials of a history, from that for the first ones,
+        which is None for none of them. A value never changes, so that copies of the history share it.
+        """
+        key = fold, given
+        told, value = self._facts.get(key, (-1, None))
+        if told != self.trials.n:
+            value = fold(value, self, *given)
+            self._facts[key] = self.trials.n, value
+        return value
 
     # -- records -------------------------------------------------------------------------------------------------
 
@@ -129,6 +133,11 @@ class History:
         self.excluded[point_key(x)] = x
 
     @property
+    def effort(self) -> Effort:
+        """The cost of the trials."""
+        return self.fact(effort)
+
+    @property
     def told(self) -> int:
         """Number of trials told."""
         return self.trials.n
@@ -152,15 +161,15 @@ class History:
         self.constrained = self.trials.C.shape[1] > 0
         self.n = 0
         self.best = -1
-        self.effort = Effort()
-        self.ends = None if self.ends is None else self.ends.anew()
+        self.ends = None if self._new_ends is None else self._new_ends()
+        self._facts: dict[Any, tuple[int, Any]] = {}
         self._X = np.empty((ROOM, self.trials.X.shape[1]))
         self._y = np.empty(ROOM)
         self._variance = np.empty(ROOM)
         self._positions = np.empty(ROOM, dtype=np.int64)
         #: Whether all of ``y (n,)`` are known to be finite, so that nobody has to look at them again.
         self._all_finite = True
-        self._scales = Scales(self.trials.C.shape[1])
+        self._scales = Scales.of_none(self.trials.C.shape[1])
         self.front = NonDominated.of_none(self.k)
         self.first: dict[bytes, int] = {}
         self.again: list[tuple[int, int]] = []
@@ -191,8 +200,6 @@ class History:
         keys = point_keys(trials.X[:count])
         failed = trials.failed[:count]
         stopped = trials.were_stopped[:count]
-        costs = np.array([trials.reported(t) for t in range(count)], dtype=np.int64)
-        self.effort = Effort.of(costs, scouts=trials.origins[:count] == SCOUT, stopped=stopped)
         self._failures = [(t, keys[t]) for t in np.flatnonzero(failed).tolist()]
         self.failed_counts = Counter(key for _, key in self._failures)
         self.failed_last = {key: t for t, key in self._failures}
@@ -236,7 +243,6 @@ class History:
         key = point_key(x) if identity is None else identity
         stopped = self.trials.stopped(t)
         origin = int(self.trials.origins[t])
-        self.effort.add(self.trials.reported(t), scout=origin == SCOUT, stopped=stopped)
         self.told_again += origin == UNASKED and (key in self.first or key in self.failed_counts)
         if math.isnan(y):
             self._failures.append((t, key))
@@ -350,7 +356,12 @@ class History:
 
     def scales(self, n: int) -> Array:
         """The typical size (q,) of each constraint's values, in the first ``n`` observations."""
-        return self._scales.sizes(self.trials.C, self._positions[:n])
+        known = self._scales
+        found = (known if n >= known.updated_at else Scales.of_none(len(known.sizes))).seeing(
+            self.trials.C, self._positions[:n]
+        )
+        self._scales = found if found.updated_at > known.updated_at else known
+        return found.sizes
 
     def scores(self, rows: ObservationIndices | None = None) -> Array:
         """Scores by which observations compare, some ``rows (m,)`` or all: their values, if they meet all constraints.
@@ -457,20 +468,9 @@ class History:
 
     def of_output(self, output: int) -> History:
         """A history of this ``output`` alone, with the same pending points."""
-        own = History(self.trials.X.shape[1], 1, self.trials.C.shape[1])
         trials = self.trials
-        for t in range(trials.n):
-            own.add(
-                trials.X[t],
-                trials.Y[t, output],
-                trials.params[t],
-                int(trials.origins[t]),
-                final=bool(trials.final[t]),
-                constraints=trials.C[t],
-                cost=float(trials.cost[t]),
-            )
-        own.excluded = dict(self.excluded)
-        own.pending = self.pending.copy()
+        own = History(trials.X.shape[1], 1, trials.C.shape[1])
+        own.take(trials.of_output(output), dict(self.excluded), self.pending.copy())
         return own
 
     def alike(self, i: int, j: int) -> bool:

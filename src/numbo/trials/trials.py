@@ -178,6 +178,14 @@ class Trials:
         self.n = t + 1
         return t
 
+    def of_output(self, output: int) -> Trials:
+        """The trials as if there were no other ``output``, without curves and known variances."""
+        own = copy.copy(self)
+        own._Y = self._Y[:, [output]]
+        own._variance = np.zeros(len(self._variance))
+        own._curves = [None] * self.n
+        return own
+
     def copy(self) -> Trials:
         """A copy that shares arrays: only one of the two may get further trials, which the other does not see."""
         return copy.copy(self)  # arrays and list are shared: rows are only appended, beyond the copy's n

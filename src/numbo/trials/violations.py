@@ -5,7 +5,7 @@ A violation is measured in units of the typical size of its constraint's values.
 
 from __future__ import annotations
 
-import copy
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ RESCALED = 0.1
 INFEASIBLE = -1e290
 
 
-class Scales:
+class Scales(NamedTuple):
     """The typical size of each of ``q`` constraints.
 
     It is updated when the number of observations has grown by a tenth: the geometric mean of the present median of
@@ -26,35 +26,29 @@ class Scales:
     as scale the bilog of a constraint would be nearly a step. On a plane in four dimensions the regret after 80 trials
     was 2e-6, and 2e-4 with the present median. With the largest median it is as good, but an exponential constraint is
     learned six times worse.
+
+    Attributes:
+        sizes: (q,) the typical sizes.
+        largest: (q,) the largest medians.
+        updated_at: number of observations at the last update.
     """
 
-    def __init__(self, q: int) -> None:
-        self._schedule = Schedule(RESCALED)
-        self._sizes = np.ones(q)
-        self._largest = np.full(q, np.nan)
+    sizes: Array
+    largest: Array
+    updated_at: int = 0
 
-    @property
-    def updated_at(self) -> int:
-        """Number of observations at the last update."""
-        return self._schedule.at
+    @classmethod
+    def of_none(cls, q: int) -> Scales:
+        return cls(np.ones(q), np.full(q, np.nan))
 
-    def copy(self) -> Scales:
-        """An independent copy."""
-        return copy.deepcopy(self)
-
-    def sizes(self, C: Array, positions: TrialPositions) -> Array:
-        """The sizes (q,) given the observations at ``positions (n,)`` of the trials with the values ``C (t, q)``.
-
-        ``n`` may be smaller than at the last call.
-        """
-        scales = self if len(positions) >= self.updated_at else Scales(C.shape[1])
-        for at in scales._schedule.passed(len(positions)):
-            scales._take(_medians(C[positions[:at]]))
-        return scales._sizes
-
-    def _take(self, medians: Array) -> None:
-        self._largest = np.fmax(self._largest, medians)
-        self._sizes = np.sqrt(medians) * np.sqrt(self._largest)
+    def seeing(self, C: Array, positions: TrialPositions) -> Scales:
+        """The scales given the observations at ``positions (n,)`` of the trials with the values ``C (t, q)``."""
+        found = self
+        for at in Schedule(RESCALED, at=self.updated_at).passed(len(positions)):
+            medians = _medians(C[positions[:at]])
+            largest = np.fmax(found.largest, medians)
+            found = Scales(np.sqrt(medians) * np.sqrt(largest), largest, at)
+        return found
 
 
 def _medians(C: Array) -> Array:
