@@ -28,6 +28,8 @@ COMMANDS = {
     "constrained": "benchmarks.compare.constrained",
     "fronts": "benchmarks.compare.fronts",
     "biobj": "benchmarks.compare.biobj",
+    "redoxmers": "benchmarks.compare.redoxmers",
+    "records": "benchmarks.compare.records",
     "bbob": "benchmarks.compare.bbob",
     "bandits": "benchmarks.bandits.runner",
     "bandits-report": "benchmarks.bandits.report",

@@ -167,7 +167,8 @@ def _written(value: float) -> float | None:
     return float(f"{value:.9g}") if np.isfinite(value) else None
 
 
-def _read(values: list[float | None]) -> Array:
+def read(values: list[float | None]) -> Array:
+    """Losses as written in a results file: infinite where there are none."""
     return np.array([np.inf if value is None else value for value in values])
 
 
@@ -242,7 +243,7 @@ def agreements(path: Path) -> dict[str, Agreement]:
     losses: dict[str, list[Array]] = {}
     for row in load(path):
         if "losses" in row:
-            losses.setdefault(row["problem"], []).append(_read(row["losses"]))
+            losses.setdefault(row["problem"], []).append(read(row["losses"]))
     return {problem: agreement(problem, np.concatenate(losses[problem])) for problem in sorted(losses)}
 
 
@@ -251,7 +252,7 @@ def curves(path: Path) -> dict[str, dict[str, dict[int, Array]]]:
     found: dict[tuple[str, int], dict[str, Array]] = {}
     for row in load(path):
         found.setdefault((row["problem"], row["seed"]), {})[row["optimizer"]] = scaled(
-            row["problem"], _read(row["best"])
+            row["problem"], read(row["best"])
         )
     names = sorted({name for one in found.values() for name in one}, key=list(OPTIMIZERS).index)
     out: dict[str, dict[str, dict[int, Array]]] = {name: {} for name in names}

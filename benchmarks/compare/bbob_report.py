@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 Runs = list[dict[str, Any]]
 #: Whose expected running times, and whose medians, are recorded.
 TIMES = ("lq-CMA-ES", "CMA-ES")
-MEDIANS = ("DTS-CMA-ES", "MATSuMoTo", "R-SHADE")
+MEDIANS = ("DTS-CMA-ES", "MATSuMoTo", "R-SHADE", "DIRECT")
 #: Targets that have a table.
 SHOWN = (10.0, 1.0)
 

@@ -61,11 +61,12 @@ def run_one(optimizer: str, settings: dict[str, Any], task: str, seed: int) -> d
 
 def run(path: Path, optimizer: str, settings: dict[str, Any], names: list[str], seeds: int, jobs: int) -> None:
     """Run what is missing in ``path``."""
-    download()
     this = f"{optimizer} {json.dumps(settings, sort_keys=True)}" if settings else optimizer
     done = {(row["optimizer"], row["task"], row["seed"]) for row in load(path)}
     wanted = [(task, seed) for seed in range(seeds) for task in names if (this, task, seed) not in done]
     todo = [(optimizer, settings, task, seed) for task, seed in wanted]
+    if todo:
+        download()
     processes.record(path, run_one, todo, jobs, optimizer=this)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -101,14 +102,26 @@ def _row(
     }
 
 
-def run(path: Path, kinds: list[str], known: list[str], seeds: int, jobs: int) -> None:
-    """Run what is missing in ``path``."""
-    download()
+def run(
+    path: Path, kinds: list[str], known: list[str], seeds: int, jobs: int, names: Collection[str] | None = None
+) -> None:
+    """Run what is missing in ``path``, on all tasks by default."""
+    if "lcbench" in kinds:
+        download()
     done = {(row["kind"], row["task"], row["seed"], row["known"]) for row in load(path)}
     wanted = [
-        (k, t, s, w) for k in kinds for w in known if w in KNOWN or k == "svm" for s in range(seeds) for t in tasks(k)
+        (k, t, s, w)
+        for k in kinds
+        for w in known
+        if w in KNOWN or k == "svm"
+        for s in range(seeds)
+        for t in tasks(k)
+        if names is None or t in names
     ]
-    processes.record(path, run_one, [one for one in wanted if one not in done], jobs)
+    todo = [one for one in wanted if one not in done]
+    if todo:
+        download()
+    processes.record(path, run_one, todo, jobs)
 
 
 # -- the report ----------------------------------------------------------------------------------------------------
