@@ -153,7 +153,10 @@ def write_report(path: Path, of: Sequence[Line]) -> None:
     everything = [one for line in of for one in line.found]
     rows = [strongest(line.found) for line in of]
     text = ["# Results: published records", "", "Written by `python -m benchmarks records`.", "", INTRO, ""]
-    text += [f"numbo {numbo.__version__}: {counted(rows)} of {len(rows)} records; {counted(everything)} of all marks.", ""]
+    text += [
+        f"numbo {numbo.__version__}: {counted(rows)} of {len(rows)} records; {counted(everything)} of all marks.",
+        "",
+    ]
     text += [*lines(summary(of)), "", "## Who is ahead of numbo", "", *lines(better(of, BEHIND)), ""]
     text += ["## Who is ahead by less than chance explains", "", *lines(better(of, LEVEL)), ""]
     text += ["## What was recorded, and how", "", *lines(sources(of)), ""]

@@ -1,4 +1,7 @@
-"""A sampler's view of a study: the trials learned so far, the search space, and the optimizer over it."""
+"""A sampler's view of a study: the trials learned so far, the search space, and the optimizer over it.
+
+Whatever ended or runs says what parameters there are: in pairs, ``benchmarks/results/compare-every-trial.md``.
+"""
 
 from __future__ import annotations
 

@@ -109,7 +109,8 @@ class LearnedKernel(Kept):
         """Learn from the best of the observations ``X (n, d)``, ``y (n,)`` and a random sample of the others.
 
         The best are those with the highest ``means (n,)`` by the model before, if there is one: the best values are the
-        luckiest ones.
+        luckiest ones. In pairs with the values themselves: ``benchmarks/results/compare-luck-bkb.md`` and
+        ``compare-luck-bbkb.md``, level.
         """
         members = self._sample(y if means is None else means, rng)
         self._gp.fit(X[members], self.fit_transform(y)[members])
