@@ -18,6 +18,7 @@ import numpy as np
 
 from benchmarks.compare import places
 from benchmarks.compare.ranks import finished
+from benchmarks.compare.records import record_count
 from benchmarks.problems.hpob import METHODS
 
 CONDITION = re.compile(r"<!-- holds: ([^>]*?) -->")
@@ -96,6 +97,11 @@ def lowest(method: str, *marks: str) -> bool:
     return all(min(known, key=lambda other: float(places.hpob(other, mark))) == method for mark in marks)
 
 
+def recorded(word: str, count: str) -> bool:
+    """Of so many published records, a word is true."""
+    return record_count(word) == count
+
+
 def _means(name: str, mark: str) -> dict[str, float]:
     return {sampler: mean for sampler, (mean, _, _) in places.mean_ranks(name, int(mark)).items()}
 
@@ -124,7 +130,7 @@ def _numbers(name: str, which: str, pattern: str) -> dict[str, float]:
 
 #: What may be said, with its arguments.
 CONDITIONS: dict[str, Callable[..., bool]] = {
-    f.__name__: f for f in (first, last, before, level, behind, leads, more, less, beaten, lowest)
+    f.__name__: f for f in (first, last, before, level, behind, leads, more, less, beaten, lowest, recorded)
 }
 
 

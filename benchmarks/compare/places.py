@@ -24,6 +24,7 @@ from benchmarks.compare.bbob_report import time_table
 from benchmarks.compare.hpob import CHECKPOINTS, mean_regret, regrets
 from benchmarks.compare.interval_report import intervals
 from benchmarks.compare.ranks import Runs, bootstrap, finished, grouped
+from benchmarks.compare.records import record_count
 from benchmarks.compare.study_report import study_table
 from benchmarks.markdown import lines, read
 from benchmarks.pictures import NAMES
@@ -574,6 +575,7 @@ FIGURES: dict[str, Callable[..., str]] = {
         hpob_best,
         hpob_seeds,
         hpob_table,
+        record_count,
         transfer_table,
         stopping_table,
         study_table,

@@ -22,6 +22,7 @@ from benchmarks.arguments import add_name, add_names, results
 from benchmarks.compare.beside import AHEAD, BEHIND, LEVEL, Beside
 from benchmarks.compare.record_list import RECORDS, Extent, Record
 from benchmarks.markdown import lines
+from benchmarks.markdown import read as read_tables
 from benchmarks.storage import RESULTS
 
 #: Where quick runs are.
@@ -163,6 +164,12 @@ def write_report(path: Path, of: Sequence[Line]) -> None:
     for line in of:
         text += [f"## {line.record.name}", "", *lines(details(line)), ""]
     path.write_text("\n".join(text).rstrip("\n") + "\n")
+
+
+def record_count(word: str) -> str:
+    """The number of records of which a word is true, in the results file."""
+    head, *rest = read_tables((RESULTS / "records.md").read_text())[0]
+    return str(sum(row[head.index("word")] == word for row in rest))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
