@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import multiprocessing
 import os
 from collections.abc import Callable, Collection, Iterator
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
+
+from benchmarks.storage import line
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
@@ -85,7 +86,7 @@ def record(
             if error is not None and lenient:
                 tqdm.write(f"{futures[future]} failed: {error!r}")
                 continue
-            file.write(json.dumps(also | future.result()) + "\n")
+            file.write(line(also | future.result()))
             file.flush()
 
 
@@ -94,5 +95,5 @@ def record_here(path: Path, function: Callable[..., dict[str, Any]], todo: Colle
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
         for arguments in tqdm(todo, desc=path.stem, unit="run"):
-            file.write(json.dumps(function(*arguments)) + "\n")
+            file.write(line(function(*arguments)))
             file.flush()

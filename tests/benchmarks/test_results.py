@@ -1,10 +1,15 @@
-"""The files in ``benchmarks/results``: comparisons support a choice that names them."""
+"""The files in ``benchmarks/results``: comparisons support a choice that names them, and long lists are compact."""
 
 from __future__ import annotations
 
+import json
 import re
 from fnmatch import fnmatch
 from pathlib import Path
+
+import pytest
+
+from benchmarks.storage import LONG, line, load, rewrite
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -41,3 +46,47 @@ def test_every_comparison_that_is_named_exists():
 def test_runs_belong_to_a_report():
     alone = [path.name for path in RESULTS.glob("*.jsonl") if not path.with_suffix(".md").exists()]
     assert not alone
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [0.5] * 30 + [None, 0.25] + [True] * 40 + [1] * 9,
+        [[t, 0.1 * (t // 7)] for t in range(50)],
+        [[1, 2], [3]] * 20,
+        [[[1], [2]]] * 30,
+        [[]] * 30,
+        [float("nan"), float("inf")] * 20,
+        ["a", "b"] * 20,
+        list(range(LONG - 1)),
+        {"repeated": 3, "columns": 4},
+        {"1": 0.123456789012345},
+    ],
+    ids=str,
+)
+def test_what_is_written_is_read(value, tmp_path):
+    path = tmp_path / "some.jsonl"
+    path.write_text(line({"seed": 0, "value": value}))
+    (row,) = load(path)
+    assert json.dumps(row["value"]) == json.dumps(rounded(value))
+    assert len(path.read_text()) <= len(json.dumps({"seed": 0, "value": value})) + 1
+    before = path.read_text()
+    rewrite(path)
+    assert path.read_text() == before
+
+
+def rounded(value):
+    """Numbers with seven digits, in long lists."""
+    if isinstance(value, list) and len(value) >= LONG:
+        return [
+            [float(f"{x:.7g}") if isinstance(x, float) else x for x in one] if isinstance(one, list) else one
+            for one in value
+        ]
+    return value
+
+
+def test_a_long_search_is_short(tmp_path):
+    row = {"best": [1.0] * 60 + [0.5] * 41}
+    assert len(line(row)) < 60
+    (tmp_path / "some.jsonl").write_text(line(row) + "torn")
+    assert load(tmp_path / "some.jsonl") == [row]
