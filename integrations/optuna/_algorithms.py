@@ -8,7 +8,7 @@ from typing import Any
 
 from optuna.samplers import BaseSampler
 
-from numbo._settings import names_checked
+from numbo._settings import handed_on
 from numbo._types import AvoidRepeats, Beta, BufferSize, PhaseBeta, Preset, ScheduledBeta
 from numbo.optimizers import (
     BBKB,
@@ -39,7 +39,7 @@ class GSSBOSampler(NumboSampler):
 
     _optimizer = GSSBO
 
-    @names_checked(GSSBOSettings)
+    @handed_on(GSSBOSettings)
     def __init__(
         self,
         *,
@@ -60,23 +60,7 @@ class GSSBOSampler(NumboSampler):
         buffer_size: BufferSize | None = None,
         preset: Preset | None = None,
         settings: GSSBOSettings | None = None,
-    ) -> None:
-        super().__init__(
-            seed=seed,
-            n_startup_trials=n_startup_trials,
-            independent_sampler=independent_sampler,
-            warn_independent_sampling=warn_independent_sampling,
-            search_space=search_space,
-            constraints_func=constraints_func,
-            earlier=earlier,
-            cost=cost,
-            budget=budget,
-            timeout=timeout,
-            allowed=allowed,
-            prior=prior,
-            default=default,
-            settings=GSSBOSettings.of(settings, avoid_repeats=avoid_repeats, buffer_size=buffer_size, preset=preset),
-        )
+    ) -> None: ...
 
 
 class GPUCBSampler(NumboSampler):
@@ -84,7 +68,7 @@ class GPUCBSampler(NumboSampler):
 
     _optimizer = GPUCB
 
-    @names_checked(GPUCBSettings)
+    @handed_on(GPUCBSettings)
     def __init__(
         self,
         *,
@@ -104,23 +88,7 @@ class GPUCBSampler(NumboSampler):
         avoid_repeats: AvoidRepeats | None = None,
         beta: Beta | None = None,
         settings: GPUCBSettings | None = None,
-    ) -> None:
-        super().__init__(
-            seed=seed,
-            n_startup_trials=n_startup_trials,
-            independent_sampler=independent_sampler,
-            warn_independent_sampling=warn_independent_sampling,
-            search_space=search_space,
-            constraints_func=constraints_func,
-            earlier=earlier,
-            cost=cost,
-            budget=budget,
-            timeout=timeout,
-            allowed=allowed,
-            prior=prior,
-            default=default,
-            settings=GPUCBSettings.of(settings, avoid_repeats=avoid_repeats, beta=beta),
-        )
+    ) -> None: ...
 
 
 class BKBSampler(NumboSampler):
@@ -128,7 +96,7 @@ class BKBSampler(NumboSampler):
 
     _optimizer = BKB
 
-    @names_checked(BKBSettings)
+    @handed_on(BKBSettings)
     def __init__(
         self,
         *,
@@ -140,15 +108,7 @@ class BKBSampler(NumboSampler):
         avoid_repeats: AvoidRepeats | None = None,
         beta: ScheduledBeta | None = None,
         settings: BKBSettings | None = None,
-    ) -> None:
-        super().__init__(
-            seed=seed,
-            n_startup_trials=n_startup_trials,
-            independent_sampler=independent_sampler,
-            warn_independent_sampling=warn_independent_sampling,
-            search_space=search_space,
-            settings=BKBSettings.of(settings, avoid_repeats=avoid_repeats, beta=beta),
-        )
+    ) -> None: ...
 
 
 class BBKBSampler(NumboSampler):
@@ -156,7 +116,7 @@ class BBKBSampler(NumboSampler):
 
     _optimizer = BBKB
 
-    @names_checked(BBKBSettings)
+    @handed_on(BBKBSettings)
     def __init__(
         self,
         *,
@@ -168,15 +128,7 @@ class BBKBSampler(NumboSampler):
         avoid_repeats: AvoidRepeats | None = None,
         beta: ScheduledBeta | None = None,
         settings: BBKBSettings | None = None,
-    ) -> None:
-        super().__init__(
-            seed=seed,
-            n_startup_trials=n_startup_trials,
-            independent_sampler=independent_sampler,
-            warn_independent_sampling=warn_independent_sampling,
-            search_space=search_space,
-            settings=BBKBSettings.of(settings, avoid_repeats=avoid_repeats, beta=beta),
-        )
+    ) -> None: ...
 
 
 class SBPESampler(NumboSampler):
@@ -187,7 +139,7 @@ class SBPESampler(NumboSampler):
 
     _optimizer = SBPE
 
-    @names_checked(SBPESettings)
+    @handed_on(SBPESettings)
     def __init__(
         self,
         *,
@@ -200,12 +152,4 @@ class SBPESampler(NumboSampler):
         horizon: int | None = None,
         beta: PhaseBeta | None = None,
         settings: SBPESettings | None = None,
-    ) -> None:
-        super().__init__(
-            seed=seed,
-            n_startup_trials=n_startup_trials,
-            independent_sampler=independent_sampler,
-            warn_independent_sampling=warn_independent_sampling,
-            search_space=search_space,
-            settings=SBPESettings.of(settings, avoid_repeats=avoid_repeats, horizon=horizon, beta=beta),
-        )
+    ) -> None: ...

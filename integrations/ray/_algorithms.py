@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal
 
-from numbo._settings import names_checked
+from numbo._settings import handed_on
 from numbo._types import AvoidRepeats, Preset
 from numbo.optimizers import BBKB, BKB, GSSBO, SBPE, BBKBSettings, BKBSettings, GSSBOSettings, SBPESettings
 from numbo.ray._arguments import Mode, Relation
@@ -31,7 +31,7 @@ class GSSBOSearch(NumboSearch):
 
     _optimizer = GSSBO
 
-    @names_checked(GSSBOSettings)
+    @handed_on(GSSBOSettings)
     def __init__(
         self,
         space: Mapping[str, Any] | Table | None = None,
@@ -53,24 +53,7 @@ class GSSBOSearch(NumboSearch):
         buffer_size: int | Literal["dynamic"] | None = None,
         preset: Preset | None = None,
         settings: GSSBOSettings | None = None,
-    ) -> None:
-        super().__init__(
-            space,
-            metric,
-            mode,
-            points_to_evaluate=points_to_evaluate,
-            evaluated_rewards=evaluated_rewards,
-            seed=seed,
-            n_initial=n_initial,
-            constraints=constraints,
-            earlier=earlier,
-            cost=cost,
-            budget=budget,
-            allowed=allowed,
-            prior=prior,
-            default=default,
-            settings=GSSBOSettings.of(settings, avoid_repeats=avoid_repeats, buffer_size=buffer_size, preset=preset),
-        )
+    ) -> None: ...
 
 
 class _BoundedSearch(NumboSearch):
@@ -90,7 +73,7 @@ class BKBSearch(_BoundedSearch):
 
     _optimizer = BKB
 
-    @names_checked(BKBSettings)
+    @handed_on(BKBSettings)
     def __init__(
         self,
         space: Mapping[str, Any] | Table | None = None,
@@ -104,17 +87,7 @@ class BKBSearch(_BoundedSearch):
         avoid_repeats: AvoidRepeats | None = None,
         beta: float | Literal["paper", "reference"] | None = None,
         settings: BKBSettings | None = None,
-    ) -> None:
-        super().__init__(
-            space,
-            metric,
-            mode,
-            points_to_evaluate=points_to_evaluate,
-            evaluated_rewards=evaluated_rewards,
-            seed=seed,
-            n_initial=n_initial,
-            settings=BKBSettings.of(settings, avoid_repeats=avoid_repeats, beta=beta),
-        )
+    ) -> None: ...
 
 
 class BBKBSearch(_BoundedSearch):
@@ -127,7 +100,7 @@ class BBKBSearch(_BoundedSearch):
 
     _optimizer = BBKB
 
-    @names_checked(BBKBSettings)
+    @handed_on(BBKBSettings)
     def __init__(
         self,
         space: Mapping[str, Any] | Table | None = None,
@@ -141,17 +114,7 @@ class BBKBSearch(_BoundedSearch):
         avoid_repeats: AvoidRepeats | None = None,
         beta: float | Literal["paper", "reference"] | None = None,
         settings: BBKBSettings | None = None,
-    ) -> None:
-        super().__init__(
-            space,
-            metric,
-            mode,
-            points_to_evaluate=points_to_evaluate,
-            evaluated_rewards=evaluated_rewards,
-            seed=seed,
-            n_initial=n_initial,
-            settings=BBKBSettings.of(settings, avoid_repeats=avoid_repeats, beta=beta),
-        )
+    ) -> None: ...
 
 
 class SBPESearch(NumboSearch):
@@ -169,7 +132,7 @@ class SBPESearch(NumboSearch):
     def _from_num_samples(self, num_samples: int) -> dict[str, Any]:
         return {"horizon": num_samples}
 
-    @names_checked(SBPESettings)
+    @handed_on(SBPESettings)
     def __init__(
         self,
         space: Mapping[str, Any] | Table | None = None,
@@ -183,14 +146,4 @@ class SBPESearch(NumboSearch):
         avoid_repeats: AvoidRepeats | None = None,
         horizon: int | None = None,
         settings: SBPESettings | None = None,
-    ) -> None:
-        super().__init__(
-            space,
-            metric,
-            mode,
-            points_to_evaluate=points_to_evaluate,
-            evaluated_rewards=evaluated_rewards,
-            seed=seed,
-            n_initial=n_initial,
-            settings=SBPESettings.of(settings, avoid_repeats=avoid_repeats, horizon=horizon),
-        )
+    ) -> None: ...

@@ -218,3 +218,31 @@ def names_checked(settings: type[Settings]) -> Callable[[Callable[P, None]], Cal
         return checked
 
     return decorate
+
+
+def handed_on(settings: type[Settings]) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Decorate a constructor that is a signature only: the constructor of the next class is called in its place.
+
+    What that one takes is handed on, and what else is given are settings (`Settings.of`). Names are checked by
+    `names_checked`.
+    """
+
+    def decorate(init: Callable[P, None]) -> Callable[P, None]:
+        @names_checked(settings)
+        @functools.wraps(init)
+        def construct(*args: P.args, **kwargs: P.kwargs) -> None:
+            init(*args, **kwargs)  # an error in the arguments comes from here
+            self: Any = args[0]
+            owner = next(cls for cls in type(self).__mro__ if vars(cls).get("__init__") is made)
+            above = super(owner, self).__init__  # type: ignore[arg-type]
+            _, *given = inspect.signature(init).bind(*args, **kwargs).arguments.items()
+            names = inspect.signature(above).parameters
+            further = {name: value for name, value in given if name not in names}
+            kind = getattr(self, "_optimizer", type(self)).settings_class
+            merged = kind.of(dict(given).get("settings"), **further)
+            above(**({name: value for name, value in given if name in names} | {"settings": merged}))
+
+        made: Callable[P, None] = construct
+        return made
+
+    return decorate

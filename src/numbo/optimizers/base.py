@@ -83,7 +83,6 @@ class Optimizer(Port, Inspectable):
         constraints: names of values that have to be 0 or less; `tell` takes these values.
         seed: anything that `numpy.random.default_rng` takes. Same seed and same history give the same suggestions.
         settings: all settings; settings given by name take precedence.
-        use_curves: whether to learn from the curves of stopped trials (`numbo.models.curves`).
         earlier: studies of other tasks to learn from, each an `EarlierStudy` or a pair of points and values; their
             parameters, ranges and scales may differ. The trials decide how much each counts. Only GSSBO and GP-UCB.
         budget: what all trials may cost together, in the units of `tell`'s ``cost``; None for no limit. As it runs out,
@@ -117,7 +116,6 @@ class Optimizer(Port, Inspectable):
         constraints: Sequence[str] = (),
         seed: _checks.Seed = None,
         settings: Settings,
-        use_curves: bool = False,
         earlier: Any = (),
         budget: float | None = None,
     ) -> None:
@@ -136,7 +134,7 @@ class Optimizer(Port, Inspectable):
         self.n_initial = settings.initial(domain.d)
         if self._sources and settings.n_initial is None:
             self.n_initial = AFTER_OTHERS
-        ends = Curves if use_curves and len(self.directions) == 1 else None
+        ends = Curves if getattr(settings, "use_curves", False) and len(self.directions) == 1 else None
         self.budget = None if budget is None else _checks.number("budget", budget, 0.0, above=True)
         self._run = Run(domain, goal, self.avoid_repeats, settings.learn_failures, stream, ends, self.budget)
         self._transaction = Transaction()
@@ -146,6 +144,10 @@ class Optimizer(Port, Inspectable):
         self._strangers = 0
         #: The kinds of trouble that a warning has told.
         self._warned_of: set[str] = set()
+        self._build()
+
+    def _build(self) -> None:
+        """Make the parts of the algorithm, at the end of the constructor."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

@@ -36,7 +36,7 @@ from typing import Any, ClassVar
 from numpy.typing import ArrayLike
 
 from numbo import _checks
-from numbo._settings import checked, names_checked
+from numbo._settings import checked, handed_on
 from numbo._types import Array, AvoidRepeats, Direction, ScheduledBeta, Stopping
 from numbo.models.confidence import SCHEDULES, Confidence, Information
 from numbo.models.feedback import Change, FeedbackModel, NewBatch, SparseStatus
@@ -97,7 +97,7 @@ class BBKB(Optimizer):
     settings: BBKBSettings
     settings_class: ClassVar[type[BBKBSettings]] = BBKBSettings
 
-    @names_checked(BBKBSettings)
+    @handed_on(BBKBSettings)
     def __init__(
         self,
         space: Space | Arms | Mapping[str, Any] | None = None,
@@ -111,16 +111,10 @@ class BBKB(Optimizer):
         lengthscale: float | Sequence[float] | Array | None = None,
         noise_std: float | None = None,
         settings: BBKBSettings | None = None,
-    ) -> None:
-        settings = self.settings_class.of(
-            settings,
-            n_initial=n_initial,
-            avoid_repeats=avoid_repeats,
-            beta=beta,
-            lengthscale=lengthscale,
-            noise_std=noise_std,
-        )
-        super().__init__(space, arms=arms, direction=direction, seed=seed, settings=settings)
+    ) -> None: ...
+
+    def _build(self) -> None:
+        settings = self.settings
         if settings.min_batch > 1 and self._run.grid is None:
             given = f"min_batch={settings.min_batch}"
             raise ValueError(f"{given} needs arms or a space that can be enumerated, got {self.space!r}.")

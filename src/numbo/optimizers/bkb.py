@@ -22,7 +22,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from numbo import _checks
-from numbo._settings import names_checked
+from numbo._settings import handed_on
 from numbo._types import Array, AvoidRepeats, Direction, ScheduledBeta, Stopping
 from numbo.models.feedback import FeedbackModel
 from numbo.optimizers.bbkb import BBKB, BBKBSettings
@@ -49,7 +49,7 @@ class BKB(BBKB):
     settings: BKBSettings
     settings_class = BKBSettings
 
-    @names_checked(BKBSettings)
+    @handed_on(BKBSettings)
     def __init__(
         self,
         space: Space | Arms | Mapping[str, Any] | None = None,
@@ -63,19 +63,7 @@ class BKB(BBKB):
         lengthscale: float | Sequence[float] | Array | None = None,
         noise_std: float | None = None,
         settings: BKBSettings | None = None,
-    ) -> None:
-        super().__init__(
-            space,
-            arms=arms,
-            direction=direction,
-            n_initial=n_initial,
-            seed=seed,
-            avoid_repeats=avoid_repeats,
-            beta=beta,
-            lengthscale=lengthscale,
-            noise_std=noise_std,
-            settings=settings,
-        )
+    ) -> None: ...
 
     def _scheduled_width(self, schedule: str, model: FeedbackModel, lam: float) -> float:
         """beta_t of a named schedule."""

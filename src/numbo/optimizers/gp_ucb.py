@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbo import _checks
-from numbo._settings import GPSettings, names_checked
+from numbo._settings import GPSettings, handed_on
 from numbo._types import Array, AvoidRepeats, Beta, Direction, ObservationIndices
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Capabilities, Optimizer
@@ -57,7 +57,7 @@ class GPUCB(Optimizer):
     settings_class = GPUCBSettings
     capabilities = Capabilities(_checks.MOST_OBJECTIVES, constraints=True, std=True, costs=True, known=True)
 
-    @names_checked(GPUCBSettings)
+    @handed_on(GPUCBSettings)
     def __init__(
         self,
         space: Space | Arms | Mapping[str, Any] | None = None,
@@ -73,20 +73,10 @@ class GPUCB(Optimizer):
         avoid_repeats: AvoidRepeats | None = None,
         beta: Beta | None = None,
         settings: GPUCBSettings | None = None,
-    ) -> None:
-        settings = GPUCBSettings.of(settings, n_initial=n_initial, avoid_repeats=avoid_repeats, beta=beta)
-        super().__init__(
-            space,
-            arms=arms,
-            direction=direction,
-            directions=directions,
-            constraints=constraints,
-            seed=seed,
-            settings=settings,
-            use_curves=settings.use_curves,
-            earlier=earlier,
-            budget=budget,
-        )
+    ) -> None: ...
+
+    def _build(self) -> None:
+        settings = self.settings
         self._search = GPSearch(self.space, settings, self._run.goal, self._sources)
         self._run.listen(self._search.outputs.objectives)
 

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 
 from numbo import _checks
 from numbo._plain import Kept
-from numbo._settings import ACQUISITIONS, GPSettings, checked, names_checked
+from numbo._settings import ACQUISITIONS, GPSettings, checked, handed_on
 from numbo._types import (
     AcquisitionName,
     Array,
@@ -313,7 +313,7 @@ class GSSBO(Optimizer):
         _checks.MOST_OBJECTIVES, constraints=True, std=True, costs=True, known=True, usual_initial=None
     )
 
-    @names_checked(GSSBOSettings)
+    @handed_on(GSSBOSettings)
     def __init__(
         self,
         space: Space | Arms | Mapping[str, Any] | None = None,
@@ -330,22 +330,10 @@ class GSSBO(Optimizer):
         buffer_size: BufferSize | None = None,
         preset: Preset | None = None,
         settings: GSSBOSettings | None = None,
-    ) -> None:
-        settings = GSSBOSettings.of(
-            settings, preset=preset, n_initial=n_initial, avoid_repeats=avoid_repeats, buffer_size=buffer_size
-        )
-        super().__init__(
-            space,
-            arms=arms,
-            direction=direction,
-            directions=directions,
-            constraints=constraints,
-            seed=seed,
-            settings=settings,
-            use_curves=settings.use_curves,
-            earlier=earlier,
-            budget=budget,
-        )
+    ) -> None: ...
+
+    def _build(self) -> None:
+        settings = self.settings
         self._search = GPSearch(self.space, settings, self._run.goal, self._sources)
         self._subset = Subset(
             settings.buffer(self.space.d),

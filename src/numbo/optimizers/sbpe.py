@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbo import _checks
-from numbo._settings import checked, names_checked
+from numbo._settings import checked, handed_on
 from numbo._types import Array, Direction, Mask, PhaseBeta
 from numbo.models import SparseGP
 from numbo.models.confidence import sparse_confidence, uniform_confidence, union_bound
@@ -95,7 +95,7 @@ class SBPE(Optimizer):
     settings: SBPESettings
     settings_class = SBPESettings
 
-    @names_checked(SBPESettings)
+    @handed_on(SBPESettings)
     def __init__(
         self,
         space: Space | Arms | Mapping[str, Any] | None = None,
@@ -109,11 +109,10 @@ class SBPE(Optimizer):
         lengthscale: float | Sequence[float] | Array | None = None,
         noise_std: float | None = None,
         settings: SBPESettings | None = None,
-    ) -> None:
-        settings = SBPESettings.of(
-            settings, n_initial=n_initial, horizon=horizon, beta=beta, lengthscale=lengthscale, noise_std=noise_std
-        )
-        super().__init__(space, arms=arms, direction=direction, seed=seed, settings=settings)
+    ) -> None: ...
+
+    def _build(self) -> None:
+        settings = self.settings
         self._model, self._chooser = sparse_search(self._run, settings, by_variance=True, on_schedule=False)
         self._race = race_of(self._run, self._chooser)
         self._size = self._next_size(1)
