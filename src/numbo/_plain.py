@@ -1,7 +1,7 @@
-"""The state of the parts of an optimizer as plain data: numbers, text, arrays, and lists, tuples and dicts of them.
+"""Copies of the parts of an optimizer, and their state as plain data: numbers, text, arrays, and containers of them.
 
-A part names the attributes that it keeps (`Kept`). All else follows from its settings and the data, and is built again
-by whoever restores it.
+A part names the attributes that it keeps in a state (`Kept`). All else follows from its settings and the data, and is
+built again by whoever restores it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,12 @@ import copy
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+
+T = TypeVar("T")
 
 
 class Kept:
@@ -28,6 +31,18 @@ class Kept:
     def restore(self, state: dict[str, Any], data: Any = None) -> None:
         """Restore a `state_dict`; ``data`` are those that its parts were given at that time, or more of them."""
         restore(self, self._kept, state, data)
+
+
+def copied(part: T, own: tuple[type, ...] = (dict, list), given: Mapping[int, Any] = MappingProxyType({})) -> T:
+    """A copy of a ``part`` with copies of its attributes of some types; all others are shared.
+
+    Those that are ``given`` by their identity are replaced: parts of the copy refer to other parts of it.
+    """
+    twin: T = object.__new__(type(part))
+    for name, value in vars(part).items():
+        new = copy.copy(value) if isinstance(value, own) else value
+        vars(twin)[name] = given.get(id(value), new)
+    return twin
 
 
 def state_of(part: Any, kept: Iterable[str]) -> dict[str, Any]:

@@ -228,7 +228,7 @@ def test_a_point_is_pending_until_its_trial_is_told(after, history):
 
     with pytest.raises(Interrupted):
         interrupt(calls, history, tell)
-    calls.repair(history, lambda: None)
+    calls.repair(history, history.refresh)
     assert ("a" in history.pending) == (not after)
     assert history.best == (3 if after else 2)
 
@@ -266,7 +266,7 @@ def test_a_call_whose_interrupt_could_not_be_raised_is_not_complete(history):
     with pytest.raises(KeyboardInterrupt):
         hand_out()
     assert calls.asked == 0
-    calls.repair(history, lambda: None)
+    calls.repair(history, history.refresh)
     assert not history.pending
 
 

@@ -125,19 +125,6 @@ def test_under_noise_ties_say_nothing():
     assert resolution(history, noisy).radius(metric()) == 0.0
 
 
-def test_a_copy_of_a_run_sees_the_same_ties():
-    rng = np.random.default_rng(0)
-    X = rng.random((40, D))
-    history = told(X, [stairs(x) for x in X])
-    first = resolution(history)
-    radius = first.radius(metric())
-    twin = first.over(history.copy(), Noise(history))
-    for x in rng.random((40, D)):
-        history.add(x, stairs(x), {}, 0)
-    assert twin.radius(metric()) == radius
-    assert first.radius(metric()) == resolution(history).radius(metric())
-
-
 def test_shares_of_ties():
     assert tied_by_chance(np.array([1])) == 0.0
     assert tied_by_chance(np.array([2, 1])) == pytest.approx(1 / 3)

@@ -6,6 +6,7 @@ import itertools
 
 import pytest
 
+from numbo._plain import copied
 from numbo.run import times
 from numbo.run.times import AskTimes
 
@@ -41,7 +42,7 @@ def test_a_copy_keeps_its_times():
     known = AskTimes()
     with known.ask(3), known.phase("model"):
         pass
-    twin = known.copy()
+    twin = copied(known)
     with known.ask(4), known.phase("search"):
         pass
     assert [n for n, _ in twin.asks] == [3]

@@ -108,13 +108,10 @@ def test_a_history_takes_the_expected_end_for_the_value_of_a_stopped_trial():
     class Sure(Curves):
         """Every end is 7."""
 
-        def anew(self):
-            return Sure()
-
         def expected(self, curves, trials, n):
             return Expected(np.full(len(curves), 7.0), np.full(len(curves), 0.25))
 
-    history = History(1, ends=Sure())
+    history = History(1, ends=Sure)
     for i, x in enumerate(make_points(12, 1)):
         own = curve(i, LAST if i % 2 else 3)
         history.add(x, own.last, {}, -1, final=bool(i % 2), curve=own)

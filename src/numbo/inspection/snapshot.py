@@ -13,6 +13,7 @@ import numpy as np
 
 from numbo import _checks
 from numbo._interrupts import interrupts_get_out
+from numbo._plain import copied
 from numbo._types import Array, Mask, ObservationIndices
 from numbo.inspection.beyond import beyond
 from numbo.inspection.explanation import SAMPLES, Explanation, relevance
@@ -80,7 +81,7 @@ class Snapshot:
         self._goal = run.goal
         self._view = view
         self._region = region
-        self._times = times.copy()
+        self._times = copied(times)
 
     @property
     def space(self) -> Any:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from numbo._plain import copied
 from numbo._types import Array, PointNumbers
 from numbo.kernels.acquisition import Posterior, mean_variance
 from numbo.kernels.covariance import Covariance
@@ -143,12 +144,8 @@ class Batch:
 
     def copy(self) -> Batch:
         """The same pulls, to which others may be added."""
-        twin = Batch(self.base)
-        twin.pulls = list(self.pulls)
-        twin.variances = list(self.variances)
-        twin.total = self.total
-        twin.LV = self.LV.copy()
-        twin._embedded = dict(self._embedded)
+        twin = copied(self, (dict, list, np.ndarray))
+        twin._joint = None
         return twin
 
     def note(self, number: int, variance: float) -> None:

@@ -19,7 +19,6 @@ the error is about two.
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -28,6 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from numbo._plain import copied
 from numbo._types import Array, Indices, Mask
 from numbo.kernels.curves import carry, of_equal_rank, scores_of
 from numbo.models.moments import Prediction
@@ -268,10 +268,7 @@ class Curves:
 
     def __copy__(self) -> Curves:
         """An independent copy; a chain does not change."""
-        twin = Curves()
-        own = (Schedule, dict, list)
-        vars(twin).update({k: copy.copy(v) if isinstance(v, own) else v for k, v in vars(self).items()})
-        return twin
+        return copied(self, (Schedule, dict, list))
 
     def see(self, trials: Trials, n: int) -> bool:
         """Whether the chain after the first ``n`` of the ``trials`` differs from that of the last call."""

@@ -63,7 +63,9 @@ class Transaction:
         return _key(self._numbered - 1)
 
     def repair(self, history: History, build: Callable[[], None]) -> None:
-        """Make the ``history`` what it is after a whole call or before it, and ``build`` the rest, if that has to be.
+        """Make the trials and pending points of a ``history`` what they are after a whole call or before it.
+
+        What follows from them has to be ``build``, where a call was not whole.
 
         This may be interrupted as well, and is then done again.
         """

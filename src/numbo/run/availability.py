@@ -6,7 +6,6 @@ of a space that can be enumerated (`rows`, `excluded`), or whether any point is 
 
 from __future__ import annotations
 
-import copy
 import math
 import warnings
 from collections.abc import Sequence
@@ -102,14 +101,6 @@ class Availability:
     def _noise(self) -> Noise:
         """The noise of the objective whose models find most noise."""
         return max(self._noises, key=lambda noise: noise.claimed or 0.0)
-
-    def over(self, history: History, feasibility: Feasibility, noises: Sequence[Noise]) -> Availability:
-        """A copy for the data of another run with the same observations."""
-        twin = copy.copy(self)
-        twin._history = history
-        twin._feasibility = feasibility
-        twin._noises = noises
-        return twin
 
     def restrict(self, race: Mask) -> None:
         """Restrict suggestions to the points ``race (A,)`` of the grid."""

@@ -38,13 +38,6 @@ class Design:
         self.candidates = Candidates(available.space, seed)
         self._points: Array | None = None
 
-    def over(self, available: Availability) -> Design:
-        """The same design with another `Availability`."""
-        twin = Design(available, self.seed)
-        twin.candidates = self.candidates
-        twin._points = self._points
-        return twin
-
     def point(self, start: int, *, believed: bool = False) -> Array:
         """The first point (d,) of the sequence from position ``start`` on that is not taken.
 

@@ -7,7 +7,6 @@ distances between tied neighbours show the size of such flat regions.
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 
 import numpy as np
@@ -43,14 +42,6 @@ class Resolution:
         self._first: dict[float, int] = {}
         self._known = 0
         self._tied = 0
-
-    def over(self, history: History, noise: Noise) -> Resolution:
-        """A copy for another history with the same observations."""
-        twin = copy.copy(self)
-        twin._history = history
-        twin._noise = noise
-        twin._first = dict(self._first)
-        return twin
 
     def radius(self, covariance: Covariance) -> float:
         """The squared distance, in a covariance's metric, within which points most likely have their neighbour's value.

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from numbo._interrupts import raise_interrupt
-from numbo._plain import plain, restore, state_of
+from numbo._plain import copied, plain, restore, state_of
 from numbo._types import Array
 from numbo.kernels.acquisition import CERTAIN, Success, Term, success_probabilities
 from numbo.models import Feasibility
@@ -129,19 +129,19 @@ class Run:
 
     def quiet(self) -> Run:
         """A copy with nothing pending, for inspection: its random draws and updates do not change this run."""
-        twin = copy.copy(self)
-        twin.rng = copy.deepcopy(self.rng)
-        twin.feasibility = copy.deepcopy(self.feasibility)
-        twin.costs = copy.deepcopy(self.costs)
-        twin.history = self.history.copy()
+        history = self.history.copy()
+        history.pending = PendingPoints(self.space.d)
+        noises = tuple(noise.of(history, j) for j, noise in enumerate(self.noises))
+        twin = copied(self)
         twin.times = AskTimes()
-        twin.history.pending = PendingPoints(self.space.d)
-        twin.noises = tuple(noise.of(twin.history, j) for j, noise in enumerate(self.noises))
-        twin.available = self.available.over(twin.history, twin.feasibility, twin.noises)
-        twin._search_rng = copy.deepcopy(self._search_rng)
-        twin.design = self.design.over(twin.available)
-        twin.resolution = self.resolution.over(twin.history, twin.noise)
-        return twin
+        for name in ("rng", "_search_rng", "feasibility", "costs"):
+            setattr(twin, name, copy.deepcopy(getattr(self, name)))
+        pairs = ((self.history, history), (self.noises, noises), (self.noise, noises[0]))
+        given = {id(old): new for old, new in (*pairs, (self.feasibility, twin.feasibility))}
+        for name in ("available", "design", "resolution"):
+            old = getattr(self, name)
+            given[id(old)] = copied(old, given=given)
+        return copied(twin, (), given)
 
     def of_output(self, output: int) -> Run:
         """The same run as if there were no other ``output``, for inspection."""

@@ -16,13 +16,6 @@ class AskTimes:
         self.asks: list[tuple[int, float]] = []
         self.phases: dict[str, float] = {}
 
-    def copy(self) -> AskTimes:
-        """An independent copy."""
-        twin = AskTimes()
-        twin.asks = list(self.asks)
-        twin.phases = dict(self.phases)
-        return twin
-
     def ask(self, n: int) -> _Ask:
         """Time an ask with ``n`` observations."""
         return _Ask(self, n)

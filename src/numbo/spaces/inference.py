@@ -15,13 +15,13 @@ statistics of each pair of parameters. Only trees use earlier trials again, when
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from numbo._plain import copied
 from numbo._rows import distinct_rows
 from numbo._types import Array, Indices, Mask
 from numbo.spaces.conditions import Compared, Condition, OneOf
@@ -127,15 +127,7 @@ class Usage:
 
     def copy(self) -> Usage:
         """An independent one."""
-        twin = copy.copy(self)
-        twin._column = dict(self._column)
-        twin._rows = self._rows[: len(self._numbers)].copy()
-        twin._with = self._with.copy()
-        twin._without = self._without.copy()
-        twin._numbers = list(self._numbers)
-        twin._complete = list(self._complete)
-        twin._trees = dict(self._trees)
-        return twin
+        return copied(self, (dict, list, np.ndarray, _Values))
 
     def _grow(self, n: int, d: int) -> None:
         rows, columns = self._rows.shape
@@ -315,11 +307,9 @@ class _Values:
                 array[..., old:, :old] = before[..., :1, :]
         vars(self).update(vars(new))
 
-    def copy(self) -> _Values:
+    def __copy__(self) -> _Values:
         """An independent one."""
-        twin = _Values(0)
-        vars(twin).update({name: array.copy() for name, array in vars(self).items()})
-        return twin
+        return copied(self, (np.ndarray,))
 
     def of(self, at: Indices) -> Any:
         """The part for the parameters ``at``."""

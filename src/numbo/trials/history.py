@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from numbo._plain import copied
 from numbo._types import Array, Indices, Mask, ObservationIndices, TrialPositions
 from numbo.trials.curve import Curve
 from numbo.trials.data import Data, finite_range
@@ -82,9 +83,8 @@ class History:
 
     def copy(self) -> History:
         """An independent history with the same records, unaffected by later changes of this one."""
-        twin = copy.copy(self)  # arrays are shared: records are only appended, beyond the copy's n
-        own = (dict, list, Trials, PendingPoints)
-        vars(twin).update({name: copy.copy(value) for name, value in vars(self).items() if isinstance(value, own)})
+        # arrays are shared: records are only appended, beyond the copy's n
+        twin = copied(self, (dict, list, Trials, PendingPoints))
         twin.ends = copy.copy(self.ends)
         return twin
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable
 from operator import is_
 from typing import Any
 
 import numpy as np
 
-from numbo._plain import Kept
+from numbo._plain import Kept, copied
 from numbo._types import Array, Indices, PointNumbers
 from numbo.trials.history import History
 from numbo.trials.points import Pending, point_key, point_keys
@@ -74,11 +73,7 @@ class Pulls(Kept):
 
     def copy(self) -> Pulls:
         """An independent copy."""
-        twin = copy.copy(self)
-        twin._X = self._X.copy()
-        twin._number = dict(self._number)
-        twin._told = self._told.copy()
-        return twin
+        return copied(self, (dict, np.ndarray))
 
     def restore(self, state: dict[str, Any], data: Any = None) -> None:
         for x in state["X"]:
