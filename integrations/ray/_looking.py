@@ -93,41 +93,15 @@ class InspectedSearch(StoredSearch):
         return [(space.to_config(params), values) for params, values in opt.front()]
 
     def hypervolumes(self, reference: Sequence[float]) -> Array:
-        """The volume (n,) that the front dominates after each of the ``n`` trials, up to a ``reference`` point.
-
-        Args:
-            reference: a value of each metric, in their order; trials that are worse in any of them do not count.
-
-        Raises:
-            ValueError: if ``reference`` is not as many finite numbers as there are metrics.
-        """
+        """The volume (n,) that the front dominates after each trial (`numbo.optimizers.Optimizer.hypervolumes`)."""
         return self._ready()[1].hypervolumes(reference)
 
     def remaining(self, trials: int, *, least: float = 0.0, reference: Sequence[float] | None = None) -> Remaining:
-        """What so many more trials would bring: how likely an improvement is, and how large.
-
-        Args:
-            trials: their number; failures and trials that are stopped early count, too.
-            least: gains up to this one do not count as improvements, in the units of the metric.
-            reference: of several metrics, the point up to which the hypervolume is taken; by default the worst values
-                on the front, and a tenth of its range beyond.
-
-        Raises:
-            ValueError: for an unsupported value, or before trials have different values.
-        """
+        """What so many more trials would bring, in the units of the metric (`numbo.optimizers.Optimizer.remaining`)."""
         return self._ready()[1].remaining(trials, least=least, reference=reference)
 
     def worthwhile(self, worth: float, *, reference: Sequence[float] | None = None) -> Remaining | None:
-        """For how many more trials it pays to go on, and what they would bring; None if it does not pay.
-
-        Args:
-            worth: the gain that has to come of a trial for it to pay, in the units of the metric; of several metrics,
-                of the hypervolume.
-            reference: as for `remaining`.
-
-        Raises:
-            ValueError: as `remaining`.
-        """
+        """For how many more trials it pays to go on, by the metric (`numbo.optimizers.Optimizer.worthwhile`)."""
         return self._ready()[1].worthwhile(worth, reference=reference)
 
     def explain(self, *, objective: int = 0) -> Explanation:
