@@ -7,11 +7,12 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import stats
 from tests.helpers import MOSTLY, over_seeds, played, seeded
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, Guess, Int, Linear, Space
 from numbo.models import trust
-from numbo.models.trust import believed, contradicted, disagree
+from numbo.models.trust import believed, borne_out, contradicted, disagree
 from numbo.trials import History
 
 DIMENSIONS = {
@@ -44,6 +45,21 @@ def test_the_first_point_is_the_mode_and_the_second_the_usual_one(algorithm):
     first, second = run(algorithm(Space(DIMENSIONS, prior=PRIOR), seed=seeded(0), n_initial=4), 2)
     assert first == {"lr": pytest.approx(1e-3), "k": 9, "o": "b", "m": pytest.approx(0.4)}
     assert second == run(algorithm(DIMENSIONS, seed=0, n_initial=4), 1)[0]
+
+
+@pytest.mark.parametrize("algorithm", [GSSBO, GPUCB])
+def test_the_start_goes_on_by_beliefs_while_trials_bear_them_out(algorithm):
+    """The third point is that without beliefs if the mode was worse than the usual point, and believed in otherwise."""
+    ends = []
+    for worse in (False, True):
+        space = Space(DIMENSIONS, prior={"k": Guess(60, 0.02), "lr": Guess(1e-3, 0.02)})
+        opt = algorithm(space, seed=seeded(0), n_initial=4)
+        ends.append(run(opt, 3, lambda p, worse=worse: p["k"] if worse else -p["k"])[2])
+    likely, free = ends
+    assert free == run(algorithm(DIMENSIONS, seed=seeded(0), n_initial=4), 3)[2]
+    assert likely != free
+    logs = [space.beliefs.values(space.encode(p)[None])[0] for p in ends]
+    assert logs[0] > logs[1]
 
 
 @pytest.mark.parametrize("algorithm", [BKB, BBKB, SBPE])
@@ -127,6 +143,29 @@ def test_what_is_believed_fades_with_the_number_of_trials():
     for n in (1, 20, 80):
         found = believed(beliefs, history_of(space, X[:n], -np.abs(X[:n, 0] - 0.5)))
         np.testing.assert_allclose(found, min(trust.LARGEST, trust.STRENGTH / n) * beliefs.logs)
+
+
+def test_beliefs_are_borne_out_unless_the_rank_correlation_is_negative():
+    rng = np.random.default_rng(seeded(0))
+    for n in (2, 3, 5, 30):
+        for _ in range(40):
+            logs, scores = rng.normal(size=(2, n))
+            found = stats.spearmanr(logs, scores).statistic
+            assert borne_out(logs, scores) == (found > -1e-9)
+            assert borne_out(logs, -scores) == (found < 1e-9)
+            assert borne_out(np.exp(logs), 3.0 * scores**3) == borne_out(logs, scores)
+    assert borne_out(np.empty(0), np.empty(0))
+    assert borne_out(np.array([1.0]), np.array([-1.0]))
+    assert borne_out(np.array([1.0, 2.0, 3.0]), np.zeros(3))  # equal values say nothing
+    assert not borne_out(np.array([1.0, 1.0, 2.0]), np.array([0.0, 0.0, -1.0]))
+
+
+def test_what_trials_do_not_bear_out_does_not_count():
+    space = Space({"x": Float(0, 1)}, prior={"x": Guess(0.0, 0.1)})
+    X = np.array([[0.0], [0.5]])
+    assert believed(space.beliefs, history_of(space, X, [2.0, 1.0])) is not None
+    assert believed(space.beliefs, history_of(space, X, [1.0, 2.0])) is None
+    assert contradicted(space.beliefs, history_of(space, X, [1.0, 2.0])) == ()  # two trials are no reason to warn
 
 
 def test_what_data_disagree_with_does_not_count():

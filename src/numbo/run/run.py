@@ -159,7 +159,8 @@ class Run:
         """A point (d,) of the initial design of ``n_initial`` points, which goes on while nothing has succeeded.
 
         The first of several is the usual one. A single one differs from seed to seed. Where something is believed of
-        good values, the second is what would be the first without.
+        good values, the second is what would be the first without, and the others are drawn from beliefs only while
+        trials bear these out.
         """
         start = self.step if position is None else position
         if start == 0 and n_initial > 1 and (usual := self.design.usual()) is not None:
@@ -168,7 +169,8 @@ class Run:
         if hedged and (middle := self.design.usual(known=False)) is not None:
             return middle
         begun = -(-n_initial // BLOCK) * BLOCK
-        return self.design.point(start if start < begun else self.design.shuffled(start), believed=True)
+        position = start if start < begun else self.design.shuffled(start)
+        return self.design.point(position, believed=self.prior() is not None)
 
     def scout(self, position: int | None = None) -> Array:
         """The next point (d,) of the design that is unlikely to fail; otherwise as `space_filling`."""
