@@ -36,10 +36,12 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from numbo._plain import copied
 from numbo._types import Array, ObservationIndices
 from numbo.trials import History, finite_range
 
@@ -123,7 +125,8 @@ class Tie(NamedTuple):
         return max(equal, math.erf(self.gap / (2.0 * math.sqrt(noise))), self.least)
 
 
-class Repeats(NamedTuple):
+@dataclass
+class Repeats:
     """The evidence of repeats: observations at points that already had one.
 
     Attributes:
@@ -145,12 +148,12 @@ class Repeats(NamedTuple):
     explained: float = 0.0
     surprise: float = 0.0
     unfinished: int = 0
-    hints: tuple[float, ...] = ()
-    finished: Mapping[int, int] = {}
-    asked: Mapping[int, int] = {}
-    agreed: tuple[int, ...] = ()
-    copies: tuple[int, ...] = ()
-    gaps: tuple[float, ...] = ()
+    hints: list[float] = field(default_factory=list)
+    finished: dict[int, int] = field(default_factory=dict)
+    asked: dict[int, int] = field(default_factory=dict)
+    agreed: list[int] = field(default_factory=list)
+    copies: list[int] = field(default_factory=list)
+    gaps: list[float] = field(default_factory=list)
 
 
 class Noise:
@@ -404,29 +407,19 @@ def ties_of(known: Mapping[int, Tie] | None, history: History, output: int) -> M
 
 def evidence(known: Repeats | None, history: History, output: int) -> Repeats:
     """The fold of the `Repeats` of an ``output``."""
-    repeats = Repeats() if known is None else known
-    if repeats.known == len(history.again):
-        return repeats
-    norm = repeats.norm
-    explained = repeats.explained
-    surprise = repeats.surprise
-    unfinished = repeats.unfinished
-    hints = list(repeats.hints)
-    finished = dict(repeats.finished)
-    asked_again = dict(repeats.asked)
-    agreed = list(repeats.agreed)
-    copies = list(repeats.copies)
-    gaps = list(repeats.gaps)
+    if known is not None and known.known == len(history.again):
+        return known
+    found = Repeats() if known is None else copied(known)
     y = history.output(output)
     final = history.final
     variance = history.variance if output == 0 else np.zeros(history.n)
-    for point, i in history.again[repeats.known :]:
-        first = finished.get(point, point)
+    for point, i in history.again[found.known :]:
+        first = found.finished.get(point, point)
         if not (final[first] and final[i]):
-            unfinished += not final[i]
-            hints += _hint(history, first, i)
+            found.unfinished += not final[i]
+            found.hints += _hint(history, first, i)
             if final[i]:
-                finished[point] = i
+                found.finished[point] = i
             continue
         one = float(y[first])
         other = float(y[i])
@@ -434,34 +427,23 @@ def evidence(known: Repeats | None, history: History, output: int) -> Repeats:
         asked = history.asked(i)
         same = gap == 0.0 and history.alike(first, i)
         if same and asked:
-            agreed.append(i)
+            found.agreed.append(i)
         elif same:
             same_value = np.flatnonzero(y[:i] == one)
             if (history.X[same_value] == history.X[i]).all():
-                copies.append(i)
+                found.copies.append(i)
             continue
-        norm = math.hypot(norm, gap)  # values may be of any size
+        found.norm = math.hypot(found.norm, gap)  # values may be of any size
         told = math.sqrt(variance[first] + variance[i])
-        explained = math.hypot(explained, told)
+        found.explained = math.hypot(found.explained, told)
         if gap != 0.0:
             ratio = abs(gap) / told if told > 0.0 else math.inf
-            surprise += ratio * ratio
-        gaps.append(abs(gap))
+            found.surprise += ratio * ratio
+        found.gaps.append(abs(gap))
         if asked:
-            asked_again.setdefault(point, i)
-    return Repeats(
-        known=len(history.again),
-        norm=norm,
-        explained=explained,
-        surprise=surprise,
-        unfinished=unfinished,
-        hints=tuple(hints),
-        finished=finished,
-        asked=asked_again,
-        agreed=tuple(agreed),
-        copies=tuple(copies),
-        gaps=tuple(gaps),
-    )
+            found.asked.setdefault(point, i)
+    found.known = len(history.again)
+    return found
 
 
 def _hint(history: History, one: int, other: int) -> list[float]:

@@ -237,9 +237,7 @@ class GPSearch(Kept):
     def copy(self) -> GPSearch:
         """The same search with copies of the models."""
         twin = copy.copy(self)
-        known: dict[int, Any] = {}  # the maximiser refers to one of the models
-        twin.outputs = copy.deepcopy(self.outputs, known)
-        twin.maximiser = copy.deepcopy(self.maximiser, known)
+        twin.outputs, twin.maximiser = copy.deepcopy((self.outputs, self.maximiser))  # one refers to the other
         return twin
 
     def view(self, run: Run, members: ObservationIndices, buffer_size: int | None = None) -> ModelView:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -85,13 +86,7 @@ class EarlierStudy:
 
     def state_dict(self) -> dict[str, Any]:
         """The arguments of the constructor, as plain data."""
-        return {
-            "points": list(self.points),
-            "values": list(self.values),
-            "std": self.std,
-            "directions": self.directions,
-            "name": self.name,
-        }
+        return {name: copy.copy(value) for name, value in vars(self).items()}
 
 
 def _listed(name: str, given: Any) -> list[Any]:
