@@ -199,28 +199,16 @@ class History:
         trials = self.trials
         keys = point_keys(trials.X[:count])
         failed = trials.failed[:count]
-        stopped = trials.were_stopped[:count]
-        self._failures = [(t, keys[t]) for t in np.flatnonzero(failed).tolist()]
-        self.failed_counts = Counter(key for _, key in self._failures)
-        self.failed_last = {key: t for t, key in self._failures}
+        unasked = trials.origins[:count] == UNASKED
+        for t, (key, *kind) in enumerate(zip(keys, failed.tolist(), unasked.tolist(), strict=True)):
+            self._note(t, key, *kind)
         positions = np.flatnonzero(~failed)
         self._X = with_room(trials.X[positions])
         self._y = with_room(trials.Y[positions, 0])
         self._all_finite = bool(np.isfinite(trials.Y[positions, 0]).all())
         self._variance = with_room(trials.variance[positions])
         self._positions = with_room(positions)
-        self._stopped = np.flatnonzero(stopped[positions]).tolist()
-        self.n = len(positions)
-        for i, t in enumerate(positions.tolist()):
-            first = self.first.setdefault(keys[t], i)
-            if first != i:
-                self.again.append((first, i))
-        told = set[bytes]()
-        for key, unasked in zip(keys, (trials.origins[:count] == UNASKED).tolist(), strict=True):
-            self.told_again += unasked and key in told
-            told.add(key)
-        found = ((t, self.first.get(key, self.n)) for t, key in self._failures)
-        self.failed_again = sum(i < self.n and int(positions[i]) < t for t, i in found)
+        self._stopped = np.flatnonzero(trials.were_stopped[positions]).tolist()
         meets = self.meets(np.arange(self.n))
         if self.several:
             for i in np.flatnonzero(meets & trials.final[positions]).tolist():
@@ -241,16 +229,9 @@ class History:
         x = self.trials.X[t]
         y = float(self.trials.Y[t, 0])
         key = point_key(x) if identity is None else identity
-        stopped = self.trials.stopped(t)
-        origin = int(self.trials.origins[t])
-        self.told_again += origin == UNASKED and (key in self.first or key in self.failed_counts)
-        if math.isnan(y):
-            self._failures.append((t, key))
-            self.failed_counts[key] += 1
-            self.failed_last[key] = t
-            self.failed_again += key in self.first
-            return -1
         i = self.n
+        if not self._note(t, key, math.isnan(y), int(self.trials.origins[t]) == UNASKED):
+            return -1
         if i == len(self._y):
             self._X = doubled(self._X)
             self._y = doubled(self._y)
@@ -261,11 +242,7 @@ class History:
         self._y[i] = y
         self._variance[i] = self.trials.variance[t]
         self._positions[i] = t
-        self.n = i + 1
-        first = self.first.setdefault(key, i)
-        if first != i:
-            self.again.append((first, i))
-        if stopped:
+        if self.trials.stopped(t):
             self._stopped.append(i)
         if self.ends is not None and self._stopped:
             self._expect(i)
@@ -276,6 +253,21 @@ class History:
         elif self.best < 0 or self._rank(i) > self._rank(self.best):
             self.best = i
         return i
+
+    def _note(self, t: int, key: bytes, failed: bool, unasked: bool) -> bool:
+        """Count the trial at position ``t`` at the point with this ``key``; returns whether it is an observation."""
+        self.told_again += unasked and (key in self.first or key in self.failed_counts)
+        if failed:
+            self._failures.append((t, key))
+            self.failed_counts[key] += 1
+            self.failed_last[key] = t
+            self.failed_again += key in self.first
+            return False
+        first = self.first.setdefault(key, self.n)
+        if first != self.n:
+            self.again.append((first, self.n))
+        self.n += 1
+        return True
 
     def _expect(self, i: int) -> None:
         """Set the values of stopped observations to the values expected at their ends."""
