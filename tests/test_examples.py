@@ -164,6 +164,28 @@ def test_processes_over_a_database(tmp_path):
     assert meant <= 2
 
 
+def test_a_whole_study(tmp_path):
+    printed = run("whole_study", "--storage", f"sqlite:///{tmp_path}/whole.db", "--trials", "16", "--workers", "2")
+    found = re.findall(r"-month: (\d+) trials, (\d+) pruned, (\d+) failed\n  (\d+) of (\d+) steps", printed)
+    assert len(found) == 2
+    for trials, pruned, failed, steps, most in (map(int, one) for one in found):
+        assert 16 <= trials <= 17
+        assert most == 15 * trials
+        assert 15 * (trials - pruned - failed) <= steps <= most
+    loss, kilobytes = re.findall(r"best loss ([\d.]+) with (\d+) kB", printed)[-1]
+    assert 0.03 < float(loss) < 2.3
+    assert int(kilobytes) <= 200
+    assert "Constraints, met at 0 or less" in printed
+    assert "<h2>The model along the most relevant parameters" in (tmp_path / "whole.html").read_text()
+
+
+def test_the_page_of_the_whole_study_shows_its_lines():
+    program = (ROOT / "examples" / "whole_study.py").read_text()
+    excerpts = re.findall(r"```py\n(.*?)```", (ROOT / "docs/guides/whole.md").read_text(), flags=re.DOTALL)
+    assert len(excerpts) >= 4
+    assert [excerpt for excerpt in excerpts if excerpt not in program] == []
+
+
 def test_materials(tmp_path):
     printed = run("materials", "--batches", "6", "--size", "16")
     assert int(re.search(r"the table holds (\d+) better ones", printed)[1]) <= 3
