@@ -46,6 +46,10 @@ class Outside:
             self.missing.add(error.args[0])
             return True
 
+    def shown(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Internal ``params`` as the user knows them."""
+        return to_external(params, self.distributions)
+
     @property
     def __name__(self) -> str:
         return str(getattr(self.function, "__name__", repr(self.function)))

@@ -19,7 +19,7 @@ from optuna.distributions import (
 from optuna.trial import FrozenTrial, TrialState
 
 from numbo.spaces import Categorical, Condition, Dimension, Float, Int, Record, Space, Table, Usage, misfit
-from numbo.spaces.beliefs import Belief, translated
+from numbo.spaces.beliefs import Belief, check_weights, translated
 from numbo.spaces.dimensions import equal
 from numbo.spaces.known import NOTHING, Known
 from numbo.spaces.ranges import RangeRule, RangeUsage, interpolated
@@ -185,17 +185,30 @@ def to_space(searched: Searched) -> Space | Table:
         ranges=searched.ranges,
         allowed=searched.known.allowed,
         prior={n: _inside(n, one, searched) for n, one in searched.known.prior.items() if n in dimensions},
-        default=to_internal(searched.known.default, searched.distributions),
+        default=_default(searched),
     )
 
 
 def _inside(name: str, belief: Belief, searched: Searched) -> Belief:
     """A belief of the values of a program as one of internal ones."""
     inner = partial(_of_one, to_internal, name, searched.distributions)
+    distribution = searched.distributions[name]
+    if isinstance(belief, Mapping) and isinstance(distribution, CategoricalDistribution):
+        choices = [distribution.choices[i] for i in _different(distribution)]
+        check_weights(name, Categorical(choices), belief)  # in the user's words
     try:
         return translated(belief, inner, partial(_of_one, to_external, name, searched.distributions))
     except ValueError as error:
-        raise ValueError(f"prior[{name!r}] must be of values of {searched.distributions[name]}: {error}") from None
+        raise ValueError(f"prior[{name!r}] must be of values of {distribution}: {error}") from None
+
+
+def _default(searched: Searched) -> dict[str, Any]:
+    """The default values, as the space represents them."""
+    known = searched.known.default
+    for name, distribution in searched.distributions.items():
+        if name in known and not holds(distribution, known[name]):
+            raise ValueError(f"default[{name!r}] must be a value of {distribution}, got {known[name]!r}.")
+    return to_internal(known, searched.distributions)
 
 
 def _of_one(function: Any, name: str, distributions: Mapping[str, BaseDistribution], value: Any) -> Any:

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from optuna.distributions import CategoricalDistribution
+from optuna.pruners import WilcoxonPruner
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
@@ -26,6 +27,8 @@ KEY = "numbo:params"
 BEGUN = "numbo:begun"
 #: Prefix of the attributes for the rows of a table.
 TABLE = "numbo:table"
+#: The attribute of a study whose reports are values at instances.
+INSTANCES = "numbo:instances"
 #: Maximum number of characters that relational storages keep of a value.
 PIECE = 2045
 #: Prefix of the user attributes for the reports of a trial with several objectives, by step.
@@ -212,6 +215,25 @@ def is_the_table(study: Study, table: Table) -> bool:
         record = {"rows": len(table), "fingerprint": table.fingerprint(len(table))}
         storage.set_study_system_attr(number, TABLE, record)
     return True
+
+
+def prunes_by_instance(study: Study) -> bool:
+    """Whether the pruner of the study takes reports for values at instances."""
+    return isinstance(study.pruner, WilcoxonPruner) and len(study.directions) == 1
+
+
+def is_by_instance(study: Study) -> bool:
+    """Whether reports of the study are values at instances: by its pruner, or that of an earlier run, as noted.
+
+    Storages do not keep pruners, and a study that is loaded without one has the median rule.
+    """
+    noted = study._storage.get_study_system_attrs(study._study_id).get(INSTANCES, False)
+    return prunes_by_instance(study) or bool(noted)
+
+
+def note_instances(study: Study) -> None:
+    """Note in the study that its reports are values at instances."""
+    study._storage.set_study_system_attr(study._study_id, INSTANCES, True)
 
 
 def is_first(study: Study, trial: FrozenTrial, name: str) -> bool:

@@ -262,6 +262,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         point: dict[str, Any] = view.optimizer.space.decode(suggestion.x)
         point |= {name: fixed[name] for name in point.keys() & fixed.keys()}  # to the last digit
         _records.publish(study, trial, view.identity, point, suggestion.origin)
+        view.note(study)
         return point
 
     def sample_independent(

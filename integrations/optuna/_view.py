@@ -54,6 +54,7 @@ class StudyView:
 
     def __init__(self, *, by_instance: bool = False) -> None:
         self._by_instance = by_instance
+        self._noted = False
         self._instances = Instances()
         #: From finished trials, of which only complete ones show which parameters the program does not use.
         self.space = KnownSpace()
@@ -117,6 +118,16 @@ class StudyView:
         known = self._finished
         places = list(known) if compare_all else [*islice(known, 1), *islice(reversed(known), 1)]
         return all(trials[i] is known[i] or _mark(trials[i]) == _mark(known[i]) for i in places)
+
+    def suits(self, study: Study) -> bool:
+        """Whether the study's reports are what the view takes them for, by its pruner."""
+        return self._by_instance or not _records.prunes_by_instance(study)
+
+    def note(self, study: Study) -> None:
+        """Record in the study what its storage does not keep."""
+        if self._by_instance and not self._noted:
+            _records.note_instances(study)
+            self._noted = True
 
     def sync(self, trials: Sequence[FrozenTrial]) -> None:
         """Add the trials that have finished since the last call."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from optuna.pruners import WilcoxonPruner
 from optuna.storages import BaseStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial
@@ -39,8 +38,7 @@ class Views(dict[Any, StudyView]):
     """Views by their study, the most recently used one last.
 
     A study may begin with copies of another one's trials, and Hyperband passes another object for each bracket. So a
-    study is identified by its number, its directions, its first trial, and its storage, and by whether its pruner takes
-    reports for values at instances.
+    study is identified by its number, its directions, its first trial, and its storage.
 
     Args:
         said: what the user says of the parameters.
@@ -98,19 +96,18 @@ class Views(dict[Any, StudyView]):
         first = trials[0] if trials else None
         start = None if first is None else (first._trial_id, first.datetime_start)
         storage = study._storage
-        by_instance = isinstance(study.pruner, WilcoxonPruner) and len(study.directions) == 1
-        known = (study._study_id, tuple(study.directions), start, by_instance)
+        known = (study._study_id, tuple(study.directions), start)
         key = (id(storage), *known)
         view = self.pop(key, None)
-        if view is not None and view.storage() is storage and view.continues(trials):
+        if view is not None and view.storage() is storage and view.suits(study) and view.continues(trials):
             return key, view
         elsewhere = [other for other in self if other[1:] == known and other != key]
         for other in reversed(elsewhere):
-            if self[other].continues(trials, compare_all=True):
+            if self[other].suits(study) and self[other].continues(trials, compare_all=True):
                 view = self.pop(other)
                 break
         else:
-            view = StudyView(by_instance=by_instance)
+            view = StudyView(by_instance=_records.is_by_instance(study))
         view.storage = weakref.ref(storage)
         return key, view
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import warnings
 
 import numpy as np
@@ -110,3 +111,26 @@ def test_explanations_have_hints_and_changes():
     found = study.sampler.explain(study)
     assert set(found.changed) <= {"k", "lr"}
     assert all(hint.words in str(found) for hint in found.hints)
+
+
+CHOICES = "CategoricalDistribution(choices=('adam', 'sgd'))"
+SAID = {
+    "prior['opt'] must have weights of all of ['adam', 'sgd'], got {'adam': 1}": {"prior": {"opt": {"adam": 1}}},
+    "prior['opt'] must be finite numbers of at least 0, got -2 for 'sgd'": {"prior": {"opt": {"adam": 1, "sgd": -2}}},
+    "at least 0; for 1 it raised ZeroDivisionError": {"prior": {"layers": lambda n: 1 / (n - 1)}},
+    f"default['opt'] must be a value of {CHOICES}, got 'a'": {"default": {"opt": "a"}},
+    "'opt': 'adam'} it returned None": {"allowed": lambda params: None},
+}
+
+
+@pytest.mark.parametrize("words", SAID)
+def test_what_cannot_be_is_said_in_the_words_of_the_user(words):
+    """And not by the positions of categories, nor by a bare error."""
+
+    def objective(trial):
+        layers = trial.suggest_int("layers", 1, 9)
+        return layers + (trial.suggest_categorical("opt", ["adam", "sgd"]) == "sgd")
+
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0, **SAID[words]))
+    with pytest.raises(ValueError, match=re.escape(words)):
+        study.optimize(objective, n_trials=3)

@@ -117,3 +117,39 @@ def test_a_study_under_the_wilcoxon_pruner_learns_values_and_no_curves(pruned: b
     assert max(errors) < 0.1
     with pytest.raises(ValueError, match="report"):
         sampler.predict_end(study.trials[0], study)
+
+
+def test_a_study_that_is_loaded_without_its_pruner_is_understood_as_before(tmp_path):
+    """A storage does not keep pruners: without one, `optuna.load_study` takes the median rule."""
+    rng = np.random.default_rng(4)
+    effects = 5.0 * rng.normal(size=10)
+
+    def objective(trial: optuna.Trial) -> float:
+        x = trial.suggest_float("x", 0.0, 1.0)
+        values: list[float] = []
+        for i in rng.permutation(10):
+            values.append((x - 0.3) ** 2 + float(effects[i]))
+            trial.report(values[-1], int(i))
+            if trial.should_prune():
+                break
+        return float(np.mean(values))
+
+    storage = f"sqlite:///{tmp_path / 'study.db'}"
+    pruner = optuna.pruners.WilcoxonPruner()
+    study = optuna.create_study(study_name="a", storage=storage, sampler=GSSBOSampler(seed=0), pruner=pruner)
+    study.optimize(objective, n_trials=20)
+    assert any(len(trial.intermediate_values) < 10 for trial in study.trials), "nothing was stopped"
+    points = [{"x": x} for x in np.linspace(0.0, 1.0, 9)]
+    before = study.sampler.predict(points, study)
+    again = optuna.load_study(study_name="a", storage=storage, sampler=GSSBOSampler(seed=0))
+    after = again.sampler.predict(points, again)
+    np.testing.assert_array_equal(before, after)
+
+
+def test_a_study_that_gets_the_pruner_later_is_understood_from_then_on():
+    study = optuna.create_study(sampler=GSSBOSampler(seed=0), pruner=optuna.pruners.NopPruner())
+    study.add_trials([ended({0: 0.0, 1: 10.0}), ended({0: 1.0, 1: 11.0}), ended({1: 10.5})])
+    sampler = study.sampler
+    plain = max(sampler.predict(trial.params, study)[0] for trial in study.trials)
+    study.pruner = optuna.pruners.WilcoxonPruner()
+    assert plain > 6.0 > max(sampler.predict(trial.params, study)[0] for trial in study.trials)

@@ -450,15 +450,21 @@ def _asked(predicate: Predicate, params: Mapping[str, Any], names: Collection[st
         raise NoAnswer(f"allowed={described(predicate)} asked for {unknown}.") from error
     except Exception as error:
         raise NoAnswer(
-            f"allowed={described(predicate)} must return True or False for all parameters; for {params} it raised "
-            f"{type(error).__name__}: {error}"
+            f"allowed={described(predicate)} must return True or False for all parameters; for "
+            f"{_shown(predicate, params)} it raised {type(error).__name__}: {error}"
         ) from error
     if not isinstance(found, bool | np.bool_):
         raise NoAnswer(
-            f"allowed={described(predicate)} must return True or False for all parameters; for {params} it returned "
-            f"{found!r}."
+            f"allowed={described(predicate)} must return True or False for all parameters; for "
+            f"{_shown(predicate, params)} it returned {found!r}."
         )
     return bool(found)
+
+
+def _shown(predicate: Predicate, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Parameters as the user knows them: the function may be that of an adapter (``shown``)."""
+    translate: Callable[[Mapping[str, Any]], Mapping[str, Any]] = getattr(predicate, "shown", dict)
+    return translate(params)
 
 
 def _nothing(found: str, count: int, constraints: Sequence[Constraint]) -> str:

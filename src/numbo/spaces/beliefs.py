@@ -185,7 +185,7 @@ def _density(name: str, part: Dimension, belief: Belief, places: Array) -> tuple
         weights = _weights(name, part, belief)
         density = [weights[part.index(value)] for value in values]  # type: ignore[union-attr]
     else:
-        density = [belief(value) for value in values]
+        density = [_asked(name, belief, value) for value in values]
     for value, one in zip(values, density, strict=True):
         if not _checks.is_finite(one) or one < 0.0:
             raise ValueError(f"prior[{name!r}] must be finite numbers of at least 0, got {one!r} for {value!r}.")
@@ -193,6 +193,22 @@ def _density(name: str, part: Dimension, belief: Belief, places: Array) -> tuple
         raise ValueError(f"prior[{name!r}] must be above 0 for some values of {part}.")
     found = np.array(density, dtype=np.float64)
     return found / found.max(), None
+
+
+def _asked(name: str, belief: Callable[[Any], float], value: Any) -> float:
+    """What a user's function says of a value."""
+    try:
+        return belief(value)
+    except Exception as error:
+        raised = f"{type(error).__name__}: {error}"
+        raise ValueError(
+            f"prior[{name!r}] must be finite numbers of at least 0; for {value!r} it raised {raised}"
+        ) from error
+
+
+def check_weights(name: str, part: Categorical, belief: Mapping[Any, float]) -> None:
+    """Raise a `ValueError` if a belief is no mapping of all categories to weights."""
+    _density(name, part, belief, np.array([part.to_unit(choice) for choice in part.choices]))
 
 
 def _weights(name: str, part: Dimension, belief: Mapping[Any, float]) -> dict[int, float]:
