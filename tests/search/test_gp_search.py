@@ -51,7 +51,7 @@ def test_a_copy_has_a_model_of_its_own():
     search = global_search(run)
     search.update(run, everything(run))
     before = copy.deepcopy(search.state_dict())
-    twin = search.copy()
+    twin = copy.deepcopy(search)
     tell(run, {"x": 0.9, "y": 0.9, "z": 0.9}, 5.0)
     twin.scores(run, everything(run), run.history.X)
     assert repr(search.state_dict()) == repr(before)
@@ -132,7 +132,7 @@ def test_suggestions_on_lines_differ_from_the_best_point_in_one_coordinate():
 def test_the_view_is_that_of_the_model_and_stays_as_it_is():
     run = sampled(CUBE, 40)
     search = global_search(run, acquisition="ucb", beta=1.3)
-    view = search.copy().view(run.quiet(), everything(run), buffer_size=77)
+    view = copy.deepcopy(search).view(run.quiet(), everything(run), buffer_size=77)
     np.testing.assert_array_equal(view.members, everything(run))
     assert (view.beta, view.buffer_size, view.sparse, view.others) == (1.3, 77, None, ())
     X = np.random.default_rng(3).random((20, 3))

@@ -382,7 +382,9 @@ def spread_of(known: float | None, history: History, output: int) -> float:
 
 def known_variance(known: float | None, history: History, output: int) -> float:
     """The fold of `Noise.known`."""
-    variance = history.told_variance if output == 0 else np.empty(0)
+    if output > 0 or not history.variance.any():
+        return 0.0
+    variance = history.variance[history.final]
     told = float(np.median(variance)) if variance.any() else 0.0
     spread = history.fact(spread_of, output) if told > 0.0 else 0.0
     ratio = math.sqrt(told) / spread if spread > 0.0 else 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -91,7 +92,7 @@ class GPUCB(Optimizer):
         return Recalled(self.n_initial, sources=self._sources) if self._sources else Opening(self.n_initial)
 
     def _scores(self, run: Run, X: Array) -> Array:
-        return self._search.copy().scores(run, Everything().members(run, self._search), X)
+        return copy.deepcopy(self._search).scores(run, Everything().members(run, self._search), X)
 
     def _view(self, run: Run) -> ModelView:
-        return self._search.copy().view(run, Everything().members(run, self._search))
+        return copy.deepcopy(self._search).view(run, Everything().members(run, self._search))

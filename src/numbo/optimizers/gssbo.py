@@ -412,15 +412,13 @@ class GSSBO(Optimizer):
         return any(surrogate.averaged and noise.refuted for surrogate, noise in pairs)
 
     def _scores(self, run: Run, X: Array) -> Array:
-        search = self._search.copy()
-        subset = copy.deepcopy(self._subset)
+        search, subset = copy.deepcopy((self._search, self._subset))
         return search.scores(run, subset.members(run, search), X)
 
     # -- looking inside ------------------------------------------------------------------------------------------
 
     def _view(self, run: Run) -> ModelView:
-        search = self._search.copy()
-        subset = copy.deepcopy(self._subset)
+        search, subset = copy.deepcopy((self._search, self._subset))
         members = subset.members(run, search)
         return search.view(run, members, subset.buffer.size)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -233,12 +232,6 @@ class GPSearch(Kept):
         """The acquisition function (c,) at ``X (c, d)`` by a model on ``members`` of the history."""
         self.update(run, members)
         return self._utility(run).values(X)
-
-    def copy(self) -> GPSearch:
-        """The same search with copies of the models."""
-        twin = copy.copy(self)
-        twin.outputs, twin.maximiser = copy.deepcopy((self.outputs, self.maximiser))  # one refers to the other
-        return twin
 
     def view(self, run: Run, members: ObservationIndices, buffer_size: int | None = None) -> ModelView:
         """The view of the model after updating it with ``members``; nothing may be pending in ``run``."""

@@ -12,7 +12,6 @@ import numpy as np
 
 from numbo._plain import copied
 from numbo._types import Array, Indices, Mask, ObservationIndices, TrialPositions
-from numbo.trials.curve import Curve
 from numbo.trials.data import Data, finite_range
 from numbo.trials.effort import SCOUT, Effort, effort
 from numbo.trials.ends import Ends, Expected
@@ -103,30 +102,12 @@ class History:
 
     # -- records -------------------------------------------------------------------------------------------------
 
-    def add(
-        self,
-        x: Array,
-        outputs: Array | float,
-        params: Any,
-        origin: int,
-        *,
-        final: bool = True,
-        variance: float = 0.0,
-        curve: Curve | None = None,
-        constraints: Array | None = None,
-        cost: float = math.nan,
-        identity: bytes | None = None,
-    ) -> int:
-        """Append a trial with ``outputs (k,)``, NaN for a failure; returns the index of the observation, -1 if failed.
+    def add(self, x: Array, *told: Any, identity: bytes | None = None, **more: Any) -> int:
+        """Append a trial as `Trials.add` does; returns the index of the observation, -1 if it failed.
 
-        ``params`` are kept exactly as told. ``final`` says whether the evaluation was finished. ``variance`` is that of
-        its first output, in addition to the common noise. ``curve`` has its reports, ``constraints (q,)`` the values of
-        the constraints; ``cost`` is NaN if unknown. ``identity`` is the `point_key` of ``x``, if it is at hand.
+        ``identity`` is the `point_key` of ``x (d,)``, if it is at hand.
         """
-        t = self.trials.add(
-            x, outputs, params, origin, final=final, variance=variance, curve=curve, constraints=constraints, cost=cost
-        )
-        return self._take(t, identity)
+        return self._take(self.trials.add(x, *told, **more), identity)
 
     def exclude(self, x: Array) -> None:
         """Record that ``x (d,)`` must not be suggested."""
@@ -407,11 +388,6 @@ class History:
     def all_final(self) -> bool:
         """Whether all observations are final."""
         return bool(self.trials.final.all()) or bool(self.final.all())
-
-    @property
-    def told_variance(self) -> Array:
-        """The variances with which the values of finished evaluations were told."""
-        return self.variance[self.final]
 
     def params(self, i: int) -> Any:
         """The parameters of observation ``i``, exactly as told."""

@@ -161,7 +161,12 @@ class Trials:
         constraints: Array | None = None,
         cost: float = np.nan,
     ) -> int:
-        """Append a trial with ``outputs (k,)`` and ``constraints (q,)``; returns its position."""
+        """Append a trial with ``outputs (k,)``, NaN for a failure; returns its position.
+
+        ``params`` are kept exactly as told. ``final`` says whether the evaluation was finished. ``variance`` is that of
+        its first output, in addition to the common noise. ``curve`` has its reports, ``constraints (q,)`` the values of
+        the constraints; ``cost`` is NaN if unknown.
+        """
         t = self.n
         if t == len(self._X):
             for name in COLUMNS:
