@@ -16,7 +16,7 @@ from numbo import (
     SBPESettings,
     _checks,
 )
-from numbo._settings import INITIAL, Settings, checked, names_checked
+from numbo._settings import INITIAL, Settings, checked, handed_on, names_checked
 
 SETTINGS = [GSSBOSettings, GPUCBSettings, BKBSettings, BBKBSettings, SBPESettings]
 every = pytest.mark.parametrize("cls", SETTINGS, ids=lambda cls: cls.__name__)
@@ -138,3 +138,39 @@ def test_settings_are_values(cls):
     assert cls(**one.state_dict()) == one
     with pytest.raises(FrozenInstanceError):
         one.kernel = "rbf"
+
+
+class Above:
+    """The constructor that is called in the end."""
+
+    settings_class = Knobs
+
+    def __init__(self, space=None, *, seed=0, settings):
+        self.given = space, seed
+        self.settings = settings
+
+
+class Signature(Above):
+    """What is a signature only."""
+
+    @handed_on(Knobs)
+    def __init__(self, space=None, *, seed=0, size=None, settings=None): ...
+
+
+class Further(Signature):
+    """A class of a user, with a constructor of its own."""
+
+    def __init__(self, *arguments, **named):
+        super().__init__(*arguments, **named)
+        self.further = True
+
+
+@pytest.mark.parametrize("cls", [Signature, Further])
+def test_what_a_signature_takes_is_handed_on_and_all_else_are_settings(cls):
+    made = cls("here", seed=3, size=7, settings=Knobs(share=0.5))
+    assert (made.given, made.settings) == (("here", 3), Knobs(size=7, share=0.5))
+    assert (cls().given, cls().settings) == ((None, 0), Knobs())
+    with pytest.raises(TypeError, match=rf"^{cls.__name__} takes limit in its settings: "):
+        cls(limit=4)
+    with pytest.raises(TypeError, match=r"takes from 1 to 2 positional arguments but 3 were given$"):
+        cls("here", 3)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.helpers import restored_history
 
 from numbo.models.curves import Curves
+from numbo.models.noise import evidence
 from numbo.trials import SCOUT, UNASKED, Curve, Goal, History, Pending, point_key
 from numbo.trials.front import closeness, front_rows
 from numbo.trials.violations import INFEASIBLE
@@ -334,3 +335,26 @@ def test_scouts_are_due_only_where_trials_are_stopped():
         curve = Curve(np.arange(1.0, 13.0), values) if i % 9 == 0 else Curve(np.ones(1), values[:1])
         whole.add(np.array([i / 40]), values[-1], {}, -1, curve=curve)
     assert not whole.scout_is_due(0.5)
+
+
+def newest(known, history, most):
+    """The fold of the newest outputs, at most so many."""
+    seen = () if known is None else known
+    return (*seen, *history.trials.Y[len(seen) :, 0].tolist())[:most]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.booleans()), max_size=40))
+def test_a_fact_is_the_same_whenever_it_was_asked_for_and_wherever(told):
+    often, once = History(1), History(1)
+    copies = []
+    for k, (x, asked, failed) in enumerate(told):
+        for history in (often, once):
+            history.add(np.array([x / 4]), math.nan if failed else float(k % 5), {}, -1 if asked else UNASKED)
+        if asked:
+            often.fact(evidence, 0)
+            copies.append((often.copy(), often.fact(newest, 100)))
+    assert often.fact(evidence, 0) == once.fact(evidence, 0) == restored_history(once.state_dict()).fact(evidence, 0)
+    np.testing.assert_equal(often.fact(newest, 100), once.fact(newest, 100))
+    assert len(once.fact(newest, 3)) == min(3, len(told))  # another fact
+    for copy, known in copies:
+        np.testing.assert_equal(copy.fact(newest, 100), known)

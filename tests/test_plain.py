@@ -1,0 +1,103 @@
+"""Parts that name what they keep, their states, and copies of parts that refer to each other."""
+
+from __future__ import annotations
+
+import copy
+from collections import deque
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from numbo._plain import Kept, copied, plain
+
+
+class Pair(NamedTuple):
+    one: int
+    other: np.ndarray
+
+
+@dataclass(frozen=True)
+class Value:
+    size: float
+    at: np.ndarray
+
+
+class Inner(Kept):
+    _kept = ("_seen",)
+
+    def __init__(self):
+        self._seen = deque([1.5], maxlen=2)
+
+
+class Outer(Kept):
+    _kept = ("pair", "value", "inner", "others", "_counts", "nothing")
+
+    def __init__(self):
+        self.pair = Pair(1, np.zeros(2))
+        self.value = Value(2.0, np.ones(3))
+        self.inner = Inner()
+        self.others = (Inner(), Inner())
+        self._counts = {"a": [1, 2], 3: None}
+        self.nothing = None
+        self.cache = "made from the rest"
+
+
+def changed():
+    one = Outer()
+    one.pair = Pair(7, np.arange(2.0))
+    one.value = Value(0.5, np.arange(3.0))
+    one.inner._seen += [2.5, 3.5]
+    one.others[1]._seen.append(9.0)
+    one._counts["a"].append(3)
+    one.cache = "outdated"
+    return one
+
+
+def is_plain(value):
+    if isinstance(value, dict):
+        return type(value) is dict and all(is_plain(child) for child in value.values())
+    if isinstance(value, list | tuple):
+        return type(value) in (list, tuple) and all(is_plain(child) for child in value)
+    return value is None or isinstance(value, int | float | str | np.ndarray)
+
+
+def test_a_state_is_plain_and_makes_the_same_again_of_the_same_kinds():
+    one, twin = changed(), Outer()
+    state = one.state_dict()
+    assert is_plain(state)
+    assert state.keys() == {"pair", "value", "inner", "others", "counts", "nothing"}
+    inner = twin.inner
+    twin.restore(state)
+    np.testing.assert_equal(twin.state_dict(), state)
+    assert [type(twin.pair), type(twin.value), type(twin.others)] == [Pair, Value, tuple]
+    assert twin.inner is inner  # in place: others may refer to it
+    assert (twin.inner._seen, twin.inner._seen.maxlen) == (deque([2.5, 3.5]), 2)
+    assert twin.cache == "made from the rest"
+
+
+def test_a_state_does_not_change_with_what_it_is_of():
+    one, twin = changed(), Outer()
+    state = one.state_dict()
+    before = copy.deepcopy(state)
+    twin.restore(state)
+    for part in (one, twin):
+        part.pair.other[0] = -1.0
+        part.value.at[0] = -1.0
+        part.inner._seen.append(8.0)
+        part._counts["a"].append(8)
+    np.testing.assert_equal(state, before)
+
+
+def test_a_value_within_a_value_is_plain_too():
+    assert is_plain(plain([Value(1.0, np.zeros(1)), (Pair(1, np.zeros(1)), Inner())]))
+
+
+def test_a_copy_shares_what_it_does_not_own_and_refers_to_other_parts_of_a_copy():
+    one, other = changed(), Inner()
+    twin = copied(one, (dict,), {id(one.inner): other})
+    assert twin.inner is other
+    assert twin.pair is one.pair
+    twin._counts["b"] = 1
+    assert "b" not in one._counts
+    assert copied(one)._counts is not one._counts
