@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -73,6 +74,11 @@ class Record(NamedTuple):
     ask: Callable[[dict[str, Any]], float | None]
     run: Callable[[Path, Extent], None] | None
     ratio: bool = False
+
+    @property
+    def option(self) -> str:
+        """The name in small letters, with hyphens."""
+        return re.sub("[^a-z0-9]+", "-", self.name.lower())
 
     def runs(self, folder: Path) -> Runs:
         """Numbo's runs."""
@@ -276,7 +282,7 @@ TABLE_RECORDS = [
 # -- COCO ------------------------------------------------------------------------------------------------------------
 
 #: Dimension, instances and evaluations of the runs on noiseless functions.
-LENGTHS = ((10, 3, 1000), (20, 3, 3000))
+LENGTHS = ((10, 3, 1000), (20, 2, 3000))
 FLOOR = 1e-8
 
 
@@ -368,7 +374,8 @@ def _of_archive(method: str, by: str, instances: int) -> Record:
         name=f"BBOB, {method}",
         by=by,
         source=ARCHIVE,
-        protocol=f"24 functions, 10-D to 1,000 and 20-D to 3,000 evaluations; {instances} instances, of numbo three",
+        protocol=f"24 functions, 10-D to 1,000 and 20-D to 3,000 evaluations; {instances} instances, of numbo three"
+        " and two",
         figure="median best value, in the middle function",
         beside=_medians(method),
         **_OF_BBOB,
@@ -381,7 +388,7 @@ COCO_RECORDS = [
         by="Hansen 2019",
         source="[lq-cma](https://github.com/CMA-ES/lq-cma), b5a3dea1, BSD 3-clause",
         protocol="the functions, of 24, whose recorded expected time is within the evaluations of numbo, 1,000 in 10-D"
-        " and 3,000 in 20-D; 15 instances, of numbo three",
+        " and 3,000 in 20-D; 15 instances, of numbo three and two",
         figure="expected evaluations, in the middle function",
         beside=_times,
         **_OF_BBOB,

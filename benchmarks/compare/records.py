@@ -174,7 +174,7 @@ def record_count(word: str) -> str:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_name(parser, "records")
-    add_names(parser, "--records", "record", [record.name for record in RECORDS])
+    add_names(parser, "--records", "record", [record.option for record in RECORDS])
     parser.add_argument("--jobs", type=int, default=2, help="number of runs at the same time")
     parser.add_argument("--quick", action="store_true", help="every fifth task, one seed; files are in build/records")
     parser.add_argument("--report", action="store_true", help="only the tables of the runs that there are")
@@ -183,7 +183,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> None:
     a = arguments
     folder = QUICK if a.quick else RESULTS
-    chosen = [record for record in RECORDS if record.name in a.records]
+    chosen = [record for record in RECORDS if record.option in a.records]
     for record in chosen:
         if record.run is not None and not a.report:
             record.run(folder / f"{record.file}.jsonl", Extent(a.quick, a.jobs))

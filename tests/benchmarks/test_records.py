@@ -123,7 +123,7 @@ def test_the_strongest_method_is_that_of_the_last_mark():
 def test_there_are_ten_records_by_five_authors():
     assert len(RECORDS) >= 10
     assert len({record.by for record in RECORDS}) >= 5
-    assert len({record.name for record in RECORDS}) == len(RECORDS)
+    assert len({record.option for record in RECORDS}) == len(RECORDS)
 
 
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: record.name)
