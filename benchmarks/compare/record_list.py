@@ -54,6 +54,7 @@ class Record(NamedTuple):
         protocol: what is run.
         figure: what is measured.
         file: the results file with numbo's runs.
+        ran: the day of these runs.
         algorithm: of numbo.
         beside: makes of these runs what is compared.
         mine: which of the runs are numbo's.
@@ -68,6 +69,7 @@ class Record(NamedTuple):
     protocol: str
     figure: str
     file: str
+    ran: str
     algorithm: str
     beside: Callable[[Runs], Iterator[Beside]]
     mine: Callable[[dict[str, Any]], bool]
@@ -135,6 +137,7 @@ _FEWER = [task for task in hpob_tasks() if f"NAP/{task}" in transfer_recorded()]
 _OF_HPOB: dict[str, Any] = {"figure": "mean regret", "ask": _ask}
 _LEARNED: dict[str, Any] = _OF_HPOB | {
     "file": "transfer",
+    "ran": "28 November 2026",
     "algorithm": "GSSBO(earlier=...)",
     "mine": lambda row: row["kind"] == "hpob" and row["known"] == "all",
     "run": _run_transfer,
@@ -146,6 +149,7 @@ HPOB_RECORDS = [
         source=HPOB,
         protocol="51 tables of ten spaces, five seeds, 100 trials after five random ones, which differ",
         file="hpob",
+        ran="29 November 2026",
         algorithm="GSSBO",
         beside=_regrets(hpob_recorded(), ("Random", "GP", "DNGO", "BOHAMIANN"), (10, 20, 50, 100), hpob_tasks()),
         mine=lambda row: row["optimizer"] == "GSSBO",
@@ -229,6 +233,7 @@ def _arms(runs: Runs) -> Iterator[Beside]:
 _OF_BAYESMARK: dict[str, Any] = {
     "figure": "score, 100 for the best loss known",
     "file": "bayesmark",
+    "ran": "25 November 2026",
     "algorithm": "GSSBO",
     "mine": lambda row: row["optimizer"] == "GSSBO",
     "ask": _ask,
@@ -242,6 +247,7 @@ TABLE_RECORDS = [
         protocol="1,408 molecules by four categories, 200 trials; 40 runs, of Gryffin 26; intervals are over runs",
         figure="share of the hypervolume",
         file="redoxmers",
+        ran="29 November 2026",
         algorithm="GSSBO",
         beside=_shares,
         mine=lambda row: row["sampler"] == "GSSBO",
@@ -271,6 +277,7 @@ TABLE_RECORDS = [
         protocol="California housing data, three seeds; intervals are over runs",
         figure="regret by that of uniform sampling",
         file="bandits-speed",
+        ran="21 November 2026",
         algorithm="BKB, BBKB",
         beside=_arms,
         mine=lambda row: True,
@@ -361,6 +368,7 @@ def _run_biobj(path: Path, extent: Extent) -> None:
 ARCHIVE = "[COCO's archive](https://numbbo.github.io/data-archive), fcf61deb, BSD 3-clause"
 _OF_BBOB: dict[str, Any] = {
     "file": "bbob",
+    "ran": "29 November 2026",
     "algorithm": "GSSBO",
     "mine": lambda row: row["sampler"] == "GSSBO",
     "ask": _ask,
@@ -404,6 +412,7 @@ COCO_RECORDS = [
         protocol="55 pairs of functions, 20 evaluations a dimension, first instance; groups are pairs of groups",
         figure="share of 51 targets hit",
         file="biobj",
+        ran="29 November 2026",
         algorithm="GSSBO",
         beside=_hits,
         mine=lambda row: row["sampler"] == "GSSBO" and row["budget"] == biobj.BUDGET,

@@ -10,7 +10,6 @@ install coco-experiment``.
 from __future__ import annotations
 
 import argparse
-import subprocess
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -45,7 +44,6 @@ class Line(NamedTuple):
     found: list[Beside]
     ask: float | None
     seeds: str
-    date: str
 
 
 def read(record: Record, folder: Path) -> Line:
@@ -57,14 +55,7 @@ def read(record: Record, folder: Path) -> Line:
     seeds = f"{known} {kind}{'' if known == 1 else 's'}"
     found = list(record.beside(runs)) if runs else []
     ask = float(np.median(asks)) if asks else None
-    return Line(record, found, ask, seeds, dated(folder / f"{record.file}.jsonl"))
-
-
-def dated(path: Path) -> str:
-    """The day of the last commit that changed a file; empty if none did, or where there is no Git."""
-    command = ["git", "log", "-1", "--format=%as", "--", path.name]
-    done = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=False)
-    return done.stdout.strip()
+    return Line(record, found, ask, seeds)
 
 
 def strongest(found: Sequence[Beside]) -> Beside:
@@ -131,8 +122,7 @@ def sources(of: Sequence[Line]) -> list[list[str]]:
     """What the records are, and numbo's runs."""
     table = [["record", "from", "protocol", "numbo"]]
     for line in of:
-        runs = f"`{line.record.algorithm}`, {line.seeds}, `{line.record.file}.jsonl`"
-        runs += f" of {line.date}" if line.date else ""
+        runs = f"`{line.record.algorithm}`, {line.seeds}, {line.record.ran}, `{line.record.file}.jsonl`"
         table.append([line.record.name, line.record.source, line.record.protocol, runs])
     return table
 
