@@ -129,7 +129,7 @@ def ratio(mine: dict[str, dict[int, Array]], its: dict[str, dict[int, Array]], m
 
 def table(rows: list[dict[str, Any]]) -> list[list[str]]:
     """Ratios of each guess by kind: texts, the first row the head."""
-    out = [["tasks", "guess", "seeds", *(f"after {mark}" for mark in MARKS), "told that data disagree"]]
+    out = [["tasks", "guess", "seeds", *map(str, MARKS), "told that data disagree"]]
     for kind in KINDS:
         found = regrets(rows, kind)
         for guess in [one for one in GUESSES if one in found and NONE in found]:
@@ -152,7 +152,7 @@ def ahead_table(rows: list[dict[str, Any]]) -> list[list[str]]:
 
 def mean_table(rows: list[dict[str, Any]]) -> list[list[str]]:
     """Mean regrets: texts, the first row the head."""
-    out = [["tasks", "guess", *(f"after {mark}" for mark in MARKS)]]
+    out = [["tasks", "guess", *map(str, MARKS)]]
     for kind in KINDS:
         found = regrets(rows, kind)
         for guess in [one for one in (NONE, *GUESSES) if one in found]:
@@ -166,8 +166,8 @@ def write_report(path: Path) -> None:
     rows = load(path)
     lines = ["# Results: beliefs", "", "Written by `python -m benchmarks beliefs`.", ""]
     lines += [
-        "GSSBO with guesses, and without. A regret of 0 is that of the best point that is known, 1 that of the median",
-        "one (`benchmarks.problems.guesses`). The numbers of trials include the initial design.",
+        "GSSBO with guesses, and without, after numbers of trials. A regret of 0 is that of the best point that is",
+        "known, 1 that of the median one (`benchmarks.problems.guesses`).",
         "",
         "## Ratios",
         "",
