@@ -9,7 +9,7 @@ from ray import tune
 from tests.helpers import MOSTLY, over_seeds, seeded
 
 from numbo import GSSBO, Categorical, Float, Int
-from numbo.inspection.tolerance import tolerant_means
+from numbo.inspection.tolerance import over_errors
 from numbo.optuna import GSSBOSampler
 from numbo.ray import GSSBOSearch
 
@@ -50,12 +50,26 @@ def test_means_over_errors_are_those_of_the_model():
     opt = run(0)
     view = opt._view(opt._run.quiet())
     X = np.array([[0.0, 0.25], [0.4, 0.75]])
-    found = tolerant_means(opt.space, view, X, {"x": WIDTH})
-    for x, mean in zip(X, found, strict=True):
+    found = over_errors(opt.space, view, X, {"x": WIDTH})
+    for x, mean, std in zip(X, *found, strict=True):
         missed = np.clip(x[0] + np.linspace(-WIDTH, WIDTH, 4001), 0.0, 1.0)
-        dense = view.mean_sd(np.column_stack([missed, np.full(4001, x[1])])).mean.mean()
-        assert mean == pytest.approx(dense, abs=0.05 * float(np.ptp(view.mean_sd(opt.observations[0]).mean)))
-    np.testing.assert_array_equal(tolerant_means(opt.space, view, X, {}), view.mean_sd(X).mean)
+        dense = view.mean_sd(np.column_stack([missed, np.full(4001, x[1])]))
+        near = 0.05 * float(np.ptp(view.mean_sd(opt.observations[0]).mean))
+        assert mean == pytest.approx(dense.mean.mean(), abs=near)
+        assert std == pytest.approx(dense.std.mean(), abs=near)
+    np.testing.assert_array_equal(over_errors(opt.space, view, X, {}), view.mean_sd(X))
+
+
+@pytest.mark.parametrize("anywhere", [False, True])
+def test_what_is_best_is_the_mean_less_one_standard_deviation(anywhere):
+    """It is at least that at all observations, and anywhere no less than among these; what is told is the mean."""
+    opt = run(seeded(0))
+    view = opt._view(opt._run.quiet())
+    point, mean = opt.best_predicted(tolerance={"x": WIDTH}, anywhere=anywhere)
+    own = over_errors(opt.space, view, opt.space.encode(point)[None], {"x": WIDTH})
+    others = over_errors(opt.space, view, opt._run.history.X, {"x": WIDTH})
+    assert mean == pytest.approx(-float(own.mean[0]))
+    assert (own.mean - own.std)[0] >= (others.mean - others.std).max() - 1e-9
 
 
 @pytest.mark.parametrize("tolerance", [{"z": 0.1}, {"kind": 0.1}, {"x": -0.1}, {"x": None}, 0.1])

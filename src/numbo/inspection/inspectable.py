@@ -108,8 +108,8 @@ class Inspectable(ABC):
                 whole space with the largest mean less one standard deviation, if this is better than at all observed
                 points. It is a prediction that has not been checked.
             tolerance: how far parameters may be off when the point is used, by name and in their units: uniform errors
-                up to so much to either side. The point and the value are then the best by the posterior mean over such
-                errors, with ``anywhere`` of the whole space.
+                up to so much to either side. The point is then the best by the posterior mean over such errors less one
+                standard deviation, with ``anywhere`` of the whole space, and the value is this mean.
 
         Raises:
             ValueError: if there are several objectives, or ``tolerance`` names an unknown parameter, or one that is no

@@ -10,6 +10,7 @@ import numpy as np
 from numbo import _checks
 from numbo._types import Array, Indices
 from numbo.inspection.beyond import recommendable
+from numbo.models.moments import Prediction
 from numbo.models.view import ModelView
 from numbo.run.run import Run
 from numbo.spaces import INACTIVE, Categorical, SearchSpace
@@ -37,15 +38,15 @@ def widths(space: SearchSpace | None, tolerance: Any) -> dict[str, float]:
     return {name: _checks.number(f"tolerance[{name!r}]", value, 0.0) for name, value in tolerance.items()}
 
 
-def tolerant_means(space: SearchSpace, view: ModelView, X: Array, wide: Mapping[str, float]) -> Array:
-    """The mean (n,) of the objective over uniform errors at ``X (n, d)``: up to so ``wide`` to either side.
+def over_errors(space: SearchSpace, view: ModelView, X: Array, wide: Mapping[str, float]) -> Prediction:
+    """The mean (n,) of the objective over uniform errors at ``X (n, d)``, and of its standard deviation (n,).
 
-    Values beyond the range of a parameter are moved to its end.
+    Errors are up to so ``wide`` to either side. Values beyond the range of a parameter are moved to its end.
     """
     from scipy.stats import qmc
 
     if not wide:
-        return view.mean_sd(X).mean
+        return view.mean_sd(X)
     shares = 2.0 * qmc.Sobol(len(wide), scramble=True, rng=0).random(ERRORS) - 1.0
     missed = np.repeat(X[:, None], ERRORS, axis=1)
     for k, (name, width) in enumerate(wide.items()):
@@ -55,16 +56,23 @@ def tolerant_means(space: SearchSpace, view: ModelView, X: Array, wide: Mapping[
             value = part.from_unit(float(X[i, j]))
             values = np.clip(value + width * shares[:, k], part.low, part.high)
             missed[i, :, j] = [part.to_unit(float(v)) for v in values]
-    means: Array = view.mean_sd(missed.reshape(-1, X.shape[1])).mean
-    return means.reshape(len(X), ERRORS).mean(axis=1)
+    found = view.mean_sd(missed.reshape(-1, X.shape[1]))
+    return Prediction(*(values.reshape(len(X), ERRORS).mean(axis=1) for values in found))
+
+
+def _tolerant(space: SearchSpace, view: ModelView, X: Array, wide: Mapping[str, float]) -> tuple[Array, Array]:
+    """The mean (n,) over errors at ``X (n, d)``, and this mean less the standard deviation (n,)."""
+    mean, std = over_errors(space, view, X, wide)
+    return mean, mean - std
 
 
 def tolerated(
     run: Run, view: ModelView, rows: Indices, tolerance: Mapping[str, float], *, anywhere: bool
 ) -> tuple[Any, float]:
-    """The best of the observations ``rows``, or ``anywhere``, by the mean over errors of parameters, and this mean.
+    """The best of the observations ``rows``, or ``anywhere``, over errors of parameters, and the mean there.
 
-    Points without a trial have to be likely to succeed and to meet all constraints.
+    It is the best by this mean less the standard deviation: the maximum of many means is biased upwards, and errors
+    may lead to where no trial was. Points without a trial have to be likely to succeed and to meet all constraints.
 
     Raises:
         ValueError: as `widths`.
@@ -73,16 +81,18 @@ def tolerated(
     wide = widths(space, tolerance)
     assert space is not None
     points = run.history.X[rows]
-    means = tolerant_means(space, view, points, wide)
+    means, assured = _tolerant(space, view, points, wide)
     known = np.array(rows)
     rng = np.random.default_rng(0)
     for k in range(ROUNDS if anywhere else 0):
-        best = points[best_first(means)[:AROUND]]
+        best = points[best_first(assured)[:AROUND]]
         new = np.concatenate(run.candidates(best, view.lengthscales * SHRINKING**k, rng))
         new = new[recommendable(run, view, new)]
+        found = _tolerant(space, view, new, wide)
         points = np.concatenate([points, new])
-        means = np.concatenate([means, tolerant_means(space, view, new, wide)])
+        means = np.concatenate([means, found[0]])
+        assured = np.concatenate([assured, found[1]])
         known = np.concatenate([known, np.full(len(new), -1)])
-    i = int(np.argmax(means))
+    i = int(np.argmax(assured))
     params = space.decode(points[i]) if known[i] < 0 else run.history.params(int(known[i]))
     return params, run.goal.value(float(means[i]))
