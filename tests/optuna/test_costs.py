@@ -185,7 +185,7 @@ def test_a_running_trial_costs_what_it_has_said():
         return run, run.costs.left(run.history)
 
     run, before = left()
-    first, second = run.costs.expected(run.history, run.history.pending_points())
+    first, second = run.costs.expected(run.history, run.history.pending.X)
     assert before == pytest.approx(2000.0 - spent - first - second)
     running.set_user_attr("price", 123.0)
     assert left()[1] == pytest.approx(2000.0 - spent - 123.0 - second)

@@ -107,9 +107,7 @@ def test_improvement_is_counted_from_the_means_at_pending_points():
     search, ahead = updated(run, acquisition="log_ei"), 0
     for k in range(10):
         x = best(search, run)
-        expected = [
-            mean_variance(search.surrogate.posterior, X)[0] for X in (run.history.X, run.history.pending_points())
-        ]
+        expected = [mean_variance(search.surrogate.posterior, X)[0] for X in (run.history.X, run.history.pending.X)]
         incumbent = search.maximiser.acquisition(run, search.outputs).parameter
         assert incumbent == pytest.approx(max(expected[0].max(), expected[1].max(initial=-np.inf)), abs=1e-6)
         ahead += incumbent > expected[0].max() + 1e-3
@@ -200,7 +198,7 @@ def test_what_has_to_be_improved_on_meets_all_constraints():
     run.hold("a", {"x": 0.28, "y": 0.4, "z": 0.4}, -1)
     run.hold("b", {"x": 0.45, "y": 0.4, "z": 0.4}, -1)  # which most likely violates it
     search.outputs.hallucinate(run.history, run.history.X[0])
-    mean = mean_variance(search.surrogate.posterior, run.history.pending_points())[0]
+    mean = mean_variance(search.surrogate.posterior, run.history.pending.X)[0]
     assert search.maximiser.acquisition(run, search.outputs).parameter == pytest.approx(max(expected, mean[0]))
 
 

@@ -109,7 +109,7 @@ def test_what_is_pending_is_counted_by_what_it_is():
     history.pending["again"] = Pending.of(np.array([0.1, 0.2]), {"a": 1}, 3)
     history.pending["scout"] = Pending.of(np.array([0.2, 0.2]), {"a": 1}, SCOUT)
     assert (history.step, history.pending_scouts(), history.pending_again()) == (5, 1, 1)
-    np.testing.assert_array_equal(history.pending_points(), [[0.5, 0.5], [0.1, 0.2], [0.2, 0.2]])
+    np.testing.assert_array_equal(history.pending.X, [[0.5, 0.5], [0.1, 0.2], [0.2, 0.2]])
     assert history.is_pending(np.array([0.2, 0.2]))
     assert not history.is_pending(np.array([0.3, 0.4]))
     assert (history.is_observed(np.array([0.1, 0.2])), history.is_observed(np.array([0.3, 0.4]))) == (True, False)

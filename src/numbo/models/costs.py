@@ -109,7 +109,7 @@ class Costs(Kept):
     def left(self, history: History) -> float:
         """What is left of the budget, if pending trials cost what they say, or what is expected."""
         left = self._unspent(history)
-        pending = history.pending_points()
+        pending = history.pending.X
         if not len(pending):
             return left
         known = np.array([point.cost for point in history.pending.values()])

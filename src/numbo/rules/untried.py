@@ -68,7 +68,7 @@ class Combinations:
         trials = run.history.trials
         self._left -= self._of(trials.X[self._known :])
         self._known = trials.n
-        return np.array(sorted(self._left - self._of(run.history.pending_points())), dtype=np.int64)
+        return np.array(sorted(self._left - self._of(run.history.pending.X)), dtype=np.int64)
 
     def _of(self, X: Array) -> set[tuple[int, ...]]:
         return set(map(tuple, self._space.cells(X)[:, self._at].tolist()))

@@ -344,7 +344,7 @@ class Availability:
 
     def _not_pending(self, rows: Mask) -> Mask:
         """The ``rows (A,)`` of the grid without pending points."""
-        return self._without(rows.copy(), self._history.pending_points())
+        return self._without(rows.copy(), self._history.pending.X)
 
     def _open(self, rows: Mask) -> Mask:
         """The ``rows (A,)`` of the grid that are not barred and have the fixed values; changed in place."""

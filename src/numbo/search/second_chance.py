@@ -82,7 +82,7 @@ class SecondChance:
         if first:
             due |= (self._failures == 0) & ~self._fine & self._branches & self._there
         if history.pending:
-            pending = history.pending_points()
+            pending = history.pending.X
             rows, columns = np.nonzero(self._active(pending))
             due[columns, self._cells(pending)[rows, columns]] = False
         if not due.any():

@@ -455,10 +455,6 @@ class History:
         """The values (n,) of an ``output``."""
         return self.y if output == 0 else self.trials.Y[self._positions[: self.n], output]
 
-    def pending_points(self) -> Array:
-        """Pending points (p, d), oldest first."""
-        return self.pending.X
-
     def expected_pending(self) -> Data:
         """Pending points, oldest first, with the expected final values of those that have reported something.
 
@@ -472,7 +468,7 @@ class History:
             running = self.ends.running(reported, self.trials, self.told)
             found.values[at] = running.values
             found.variances[at] = running.variances
-        return Data(self.pending_points(), found.values, found.variances)
+        return Data(self.pending.X, found.values, found.variances)
 
     def key_of(self, x: Array) -> Hashable | None:
         """The key of the oldest pending point at ``x (d,)``, None if there is none."""
