@@ -16,11 +16,11 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from numbo import _checks
+from numbo.models.instances import Instances
 from numbo.optimizers import GLOBAL, Optimizer, Snapshot
 from numbo.optuna import _records
 from numbo.optuna._distributions import KnownSpace, RunningSpace, Searched, to_internal, to_space
 from numbo.optuna._fixed import within
-from numbo.optuna._instances import Instances
 from numbo.optuna._records import Published
 from numbo.optuna._warnings import warn
 from numbo.spaces import Space, Table, misfit
@@ -297,7 +297,10 @@ class StudyView:
         """Tell the optimizer finished trials, in the order of their completion."""
         for trial in sorted(trials, key=_completion):
             published = _records.read(trial, self.identity)
-            value = self._instances.value(trial) if self._by_instance else self._value(trial)
+            value = self._value(trial)
+            if self._by_instance and not isinstance(value, list):
+                complete = trial.state == TrialState.COMPLETE
+                value = self._instances.value(value, trial.intermediate_values, complete=complete)
             try:
                 params, origin = self._params(trial, published)
                 self._learn(trial, value, params, UNASKED if self._copied(trial, published) else origin)

@@ -1,7 +1,7 @@
-"""Values of trials that were evaluated on some of the instances only, as under `optuna.pruners.WilcoxonPruner`.
+"""Values of trials that were evaluated on some instances only, such as folds, seeds or data sets.
 
-Under that pruner a step is an instance, such as a fold or a data set, and a report is the value there: no curve. A
-trial that was stopped has the mean over the instances it saw, which says as much about them as about its parameters.
+A report is the value at an instance then, and reports are no curve (in Optuna under `WilcoxonPruner`). A trial that was
+stopped has the mean over the instances it saw, which says as much about them as about its parameters.
 So values are compared by
 
     report = value of the trial + effect of the instance + noise
@@ -18,11 +18,9 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from optuna.trial import FrozenTrial, TrialState
 
 from numbo._types import Array
 from numbo.kernels.cholesky import cholesky_into, invert_lower_into, unwhiten_into, whiten_into
-from numbo.optuna._records import value_of
 
 #: The effects are computed again when the number of trials has grown by this share.
 GROWN = 0.05
@@ -46,14 +44,15 @@ class Instances:
         self._trials = 0
         self._solved_at = 0
 
-    def value(self, trial: FrozenTrial) -> float | None:
-        """The value of a finished trial as if it had seen all instances so far; None for a failure. The trial is added.
+    def value(self, told: float | None, reported: Mapping[int, float], *, complete: bool) -> float | None:
+        """The value of a trial as if it had seen all instances so far; the trial is added.
 
-        A value that is not the mean of the reports is returned as it is, as is one without reports.
+        Args:
+            told: its value, or the last one that it has reported if it was stopped; None for a failure.
+            reported: its values at instances.
+            complete: whether ``told`` was returned. It is given back as it is then, unless it is the mean of the reports.
         """
-        told = value_of(trial, 1)
-        assert not isinstance(told, list)
-        reports = {step: y for step, y in trial.intermediate_values.items() if math.isfinite(y)}
+        reports = {step: y for step, y in reported.items() if math.isfinite(y)}
         if told is None or not reports:
             return told
         values = np.array(list(reports.values()))
@@ -61,7 +60,6 @@ class Instances:
         if largest > HUGE:
             return told
         mean = math.fsum(reports.values()) / len(reports)
-        complete = trial.state == TrialState.COMPLETE
         if complete and abs(told - mean) > SAME * largest:
             return told
         self._add(reports, values - mean)
