@@ -36,7 +36,7 @@ class Known(Curves):
 
 
 def history_of(k=1, q=0, ends=None):
-    history = History(2, k, q, ends)
+    history = History(2, k, q, None if ends is None else lambda: ends)
     for x in X:
         outputs = np.array([np.sin(4.0 * x[0]) + x[1], 3.0 * x[0] - x[1] ** 2])[:k]
         history.add(x, outputs, {}, -1, constraints=np.array([x[0] - 0.6, 0.3 - x[1]])[:q])
