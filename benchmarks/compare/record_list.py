@@ -147,7 +147,8 @@ HPOB_RECORDS = [
         name="HPO-B, without other tasks",
         by="Pineda Arango, Jomaa, Wistuba, Grabocka 2021",
         source=HPOB,
-        protocol="51 tables of ten spaces, five seeds, 100 trials after five random ones, which differ",
+        protocol="51 tables of ten spaces, five seeds, 100 trials after five random ones, which differ; "
+        "settings of numbo could be chosen on seven of the spaces",
         file="hpob",
         ran="29 November 2026",
         algorithm="GSSBO",

@@ -50,7 +50,7 @@ class Instances:
         Args:
             told: its value, or the last one that it has reported if it was stopped; None for a failure.
             reported: its values at instances.
-            complete: whether ``told`` was returned. It is given back as it is then, unless it is the mean of the reports.
+            complete: whether ``told`` was returned. It is given back as it is, unless it is the mean of the reports.
         """
         reports = {step: y for step, y in reported.items() if math.isfinite(y)}
         if told is None or not reports:
