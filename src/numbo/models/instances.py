@@ -1,8 +1,8 @@
 """Values of trials that were evaluated on some instances only, such as folds, seeds or data sets.
 
 A report is the value at an instance then, and reports are no curve (in Optuna under `WilcoxonPruner`). A trial that was
-stopped has the mean over the instances it saw, which says as much about them as about its parameters.
-So values are compared by
+stopped has the mean over the instances it saw, which says as much about them as about its parameters. So values are
+compared by
 
     report = value of the trial + effect of the instance + noise
 
@@ -20,7 +20,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from numbo._types import Array
-from numbo.kernels.cholesky import cholesky_into, invert_lower_into, unwhiten_into, whiten_into
+from numbo.kernels.cholesky import cholesky_into, unwhiten_into, whiten_into
+from numbo.kernels.sparse import inverse_factor
 
 #: The effects are computed again when the number of trials has grown by this share.
 GROWN = 0.05
@@ -88,14 +89,12 @@ class Instances:
     def _solved(self) -> Array:
         """The effects (I,), zero in the mean."""
         n = len(self._right)
-        L = np.zeros((n, n))
-        W = np.zeros((n, n))
-        WT = np.zeros((n, n))
+        L = np.empty((n, n))
         whitened = np.empty(n)
         effects = np.empty(n)
         if not cholesky_into(self._normal + RIDGE * np.eye(n), n, L):
             raise np.linalg.LinAlgError("The normal equations of instances are not positive definite.")
-        invert_lower_into(L, n, 0, W, WT)
+        W, WT = inverse_factor(L)
         whiten_into(WT, n, self._right, whitened)
         unwhiten_into(W, n, whitened, effects)
         return effects - math.fsum(effects) / n
