@@ -89,6 +89,21 @@ for arms in ({}, {"kernel": "rbf", "lengthscale": 0.3, "noise_std": 0.1}):
             opt.tell(opt.ask(), rng.normal())
 print(ready() - before)
 """
+#: Kernels that Python calls and that are not compiled on a warm machine.
+UNKNOWN = """
+import importlib, pkgutil
+import numbo
+import numbo.kernels
+from numba.core.dispatcher import Dispatcher
+
+numbo.warmup()
+names = [found.name for found in pkgutil.iter_modules(numbo.kernels.__path__)]
+modules = [importlib.import_module(f"numbo.kernels.{name}") for name in names]
+kernels = {k for m in modules for k in vars(m).values() if isinstance(k, Dispatcher)}
+called = {k for k in kernels if not k.targetoptions.get("no_cpython_wrapper")}
+assert called
+print(*sorted(k.py_func.__name__ for k in called if not k.overloads))
+"""
 #: Starts what compiles in the background, waits for it, and says what is compiled after that.
 AHEAD = """
 from numba.core import event
@@ -155,6 +170,12 @@ def test_the_background_compiles_all_that_a_study_needs(warm, algorithm):
 
 def test_a_warm_machine_compiles_nothing(warm):
     assert run(READY + AFTERWARDS).stdout.strip() == "set()"
+
+
+def test_a_warm_machine_has_all_kernels_but_those_for_what_few_studies_have(warm):
+    earlier, allowed, prior = {"features"}, {"ascend_within", "holding", "repaired"}, {"table_sums"}
+    within = {"rank_blocks"}  # of `start_bounds`
+    assert set(run(UNKNOWN).stdout.split()) == earlier | allowed | prior | within
 
 
 @pytest.mark.parametrize("algorithm", ["GSSBO", "BBKB"])

@@ -21,8 +21,12 @@ from numbo.kernels.acquisition import (
 from numbo.kernels.ascent import ascend
 from numbo.kernels.cholesky import cholesky_append, inverse_into
 from numbo.kernels.covariance import MATERN52, gram_into, stationary
+from numbo.kernels.eigen import eigen
+from numbo.kernels.lazy import best_of_block, squared_remainders_into
 from numbo.kernels.likelihood import log_marginal_likelihood
+from numbo.kernels.pending import shares_beside
 from numbo.kernels.sparse import dtc_weights, observe
+from numbo.models.pending import represented
 from numbo.optimizers import BBKB, BKB, GPUCB, GSSBO, SBPE, BBKBSettings, GSSBOSettings, Optimizer
 from numbo.search.utility import ASCENT_ITERATIONS, ASCENT_TOLERANCE
 from numbo.spaces import Categorical, Float, Int, Space
@@ -80,22 +84,18 @@ def compile_part(algorithm: str, part: int, lock: str) -> None:
         return
     jit.wait_at_most(PATIENCE)
     if part == 1:  # what the first model needs beside its likelihood, which takes the other part as long
-        n = 2
-        d = 1
-        X = np.zeros((n, d))
-        covariance = stationary(MATERN52, np.ones(d), 1.0, 1.0, np.zeros(d, dtype=np.bool_))
-        posterior = Posterior(covariance, n, X, np.zeros((d, n)), np.zeros(n), np.eye(n), np.eye(n))
+        posterior = _prior_of(1, 2)
         acquisition = Acquisition(LOG_EI, 0.0)
+        X = posterior.X
         ascend((Term(posterior, acquisition),), None, X, X, X, ASCENT_ITERATIONS, ASCENT_TOLERANCE, None)
-        cholesky_append(np.eye(n), np.eye(n), np.eye(n), 1, np.zeros(n), 1.0)
+        cholesky_append(np.eye(2), np.eye(2), np.eye(2), 1, np.zeros(2), 1.0)
         acquisition_values(posterior, acquisition, X)
-        gram_into(covariance, np.zeros((d, n)), n, np.zeros(n), np.eye(n))
+        gram_into(posterior.covariance, posterior.XT, 2, np.zeros(2), np.eye(2))
     space = Space({f"x{j}": Float(0.0, 1.0) for j in range(4)} | {"units": Int(1, 100)})
     chosen: Any = next(known for known in ALGORITHMS if known.__name__ == algorithm)
     runs = [(_smooth, chosen.settings_class()), (_rough, chosen.settings_class())]
     if chosen is GSSBO:  # as after hundreds of trials
         runs.append((_noisy, GSSBOSettings(buffer_size=FULL)))
-        _use_seldom()
     for objective, settings in runs:
         optimizer = chosen(space, seed=0, settings=settings)
         for i in range(10):  # told, not asked: the libraries of the initial design are not needed here
@@ -104,6 +104,13 @@ def compile_part(algorithm: str, part: int, lock: str) -> None:
         _run(optimizer, range(10, 40), objective)
         optimizer.ask(2)
     _stop(optimizer)
+    _use_seldom()
+
+
+def _prior_of(d: int, n: int) -> Posterior:
+    """The prior in ``d`` dimensions, in the form of a posterior given ``n`` points."""
+    covariance = stationary(MATERN52, np.ones(d), 1.0, 1.0, np.zeros(d, dtype=np.bool_))
+    return Posterior(covariance, n, np.zeros((n, d)), np.zeros((d, n)), np.zeros(n), np.zeros((n, n)), np.zeros((n, n)))
 
 
 def _run(optimizer: Optimizer, trials: range, objective: Callable[[int, Any], float | None]) -> None:
@@ -112,9 +119,16 @@ def _run(optimizer: Optimizer, trials: range, objective: Callable[[int, Any], fl
 
 
 def _use_seldom() -> None:
-    """The kernels that only some paths of a search call: fits of `numbo.models.quadratic`, and `SparseGP.observe`."""
+    """The kernels that only some paths of a search call: quadratic models and populations, crowds of pending points,
+    `SparseGP.observe`, and tables of arms."""
     inverse_into(np.eye(2), 2, np.zeros((2, 2)))
+    eigen(np.eye(2))
     observe(np.eye(2), np.eye(2), np.ones(2), 1.0)
+    posterior = _prior_of(1, 2)
+    shares_beside(posterior, posterior.X, posterior.XT, 1.0)
+    represented(posterior, posterior.X, 1.0, 1)
+    best_of_block(np.zeros(2), 0)
+    squared_remainders_into(np.ones((1, 2)), np.ones((1, 1)), np.ones((1, 2)), np.zeros(2))
 
 
 def _constrain(space: Space, names: str) -> None:
@@ -155,8 +169,8 @@ def _noisy(i: int, params: Any) -> float:
 def warmup() -> float:
     """Compile the kernels, or load them from the cache, so that no suggestion has to wait; returns the seconds taken.
 
-    For three or more constraints, for more than three objectives, and for earlier studies, there are other kernels,
-    which are compiled when they are first needed.
+    For three or more constraints, for more than three objectives, for earlier studies, known constraints and beliefs,
+    there are other kernels, which are compiled when they are first needed.
 
     Useful in an image build: it takes over a minute of one core once, and a second or two if they are cached.
 
