@@ -15,6 +15,7 @@ from optuna.trial import FrozenTrial
 from numbo import _checks
 from numbo.optuna import _records
 from numbo.optuna._distributions import holds
+from numbo.optuna._unchanged import unchanged
 from numbo.trials import Goal
 from numbo.trials.earlier import EarlierStudy, earlier_studies
 
@@ -40,11 +41,14 @@ def _read_one(given: Any) -> Any:
 
 
 def _loaded(address: str) -> Study:
-    """The study at ``"storage-url#name"``; the name may be left out if the storage has one study."""
+    """The study at ``"storage-url#name"``; the name may be left out if the storage has one study.
+
+    A path of an SQLite file or a journal serves as well as a URL.
+    """
     url, marked, name = address.rpartition("#")
     url, name = (url, name) if marked else (address, "")
     try:
-        return optuna.load_study(study_name=name or None, storage=url)
+        return optuna.load_study(study_name=name or None, storage=unchanged(url))
     except Exception as error:  # of any storage
         raise ValueError(
             f'earlier must have studies that can be loaded, such as "sqlite:///studies.db#name"; got {address!r}, and '

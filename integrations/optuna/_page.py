@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -11,11 +9,8 @@ from html import escape
 from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
-from urllib.parse import quote, unquote
 
 import optuna
-from optuna.storages import BaseStorage, JournalStorage, RDBStorage
-from optuna.storages.journal import JournalFileBackend
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
@@ -24,6 +19,7 @@ from numbo.optimizers import Explanation
 from numbo.optuna._algorithms import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
 from numbo.optuna._looking import best_predicted_trial, explain, front, predict, predict_feasible
 from numbo.optuna._records import constraints_of
+from numbo.optuna._unchanged import file_of, unchanged
 
 SAMPLERS = {
     "GSSBO": GSSBOSampler,
@@ -40,8 +36,6 @@ PLOTS = {
     "plot_curves": "Learning curves",
 }
 FRONT_PLOTS = {"plot_front": "The front", "plot_hypervolume": "Its hypervolume", "plot_relevance": "Relevance"}
-SQLITE = b"SQLite format 3\0"
-SQLITE_URL = re.compile(r"sqlite(?:\+\w+)?:///(?P<uri>file:)?(?P<path>[^?]*)")
 #: Errors of SQLAlchemy about a URL: it is none, or that of a database that is not known.
 NO_URL = ("ArgumentError", "NoSuchModuleError")
 #: Cells of a page with more characters than this have several lines where it is narrow.
@@ -103,13 +97,6 @@ class Facts(NamedTuple):
     rows: list[tuple[str, ...]]
 
 
-class _Unchanged(JournalFileBackend):
-    """A journal that is only read."""
-
-    def append_logs(self, logs: list[dict[str, Any]]) -> None:
-        raise RuntimeError("The journal is opened to be read only.")
-
-
 def look(storage: str, name: str | None, sampler: str, page: Path | None) -> str:
     """What is known of a study; with a ``page``, that is written, too.
 
@@ -122,7 +109,7 @@ def look(storage: str, name: str | None, sampler: str, page: Path | None) -> str
     Raises:
         ValueError: with one sentence for whoever gave these.
     """
-    if page is not None and page.exists() and (path := _file_of(storage)) is not None and page.samefile(path):
+    if page is not None and page.exists() and (path := _storage_file(storage)) is not None and page.samefile(path):
         raise ValueError(f"--html must be another file than the storage, got {str(page)!r}.")
     study = _study(storage, name, sampler)
     facts = list(_facts(study))
@@ -141,9 +128,9 @@ def look(storage: str, name: str | None, sampler: str, page: Path | None) -> str
 
 def _study(storage: str, name: str | None, sampler: str) -> Study:
     """The study, opened to be read."""
-    path = _file_of(storage)
+    _storage_file(storage)
     try:
-        opened = _opened(storage, path)
+        opened = unchanged(storage)
         names = optuna.get_all_study_names(opened)
     except Exception as error:  # of any database, or of what is none
         if type(error).__name__ in NO_URL:
@@ -163,44 +150,18 @@ def _study(storage: str, name: str | None, sampler: str) -> Study:
     return study
 
 
+def _storage_file(storage: str) -> Path | None:
+    path = file_of(storage)
+    if path is not None and not path.is_file():
+        raise ValueError(f"STORAGE must be the URL of a database or an existing file, got {storage!r}.")
+    return path
+
+
 def _cause(error: BaseException) -> str:
     """The first line of what was behind an error."""
     while error.__cause__ is not None:
         error = error.__cause__
     return f"{type(error).__name__}: {error}".splitlines()[0].rstrip(".")
-
-
-def _file_of(storage: str) -> Path | None:
-    """The file of a storage, which must exist; None for a database on a server."""
-    url = SQLITE_URL.match(storage)
-    if url is None and "://" in storage:
-        return None
-    path = Path(storage)
-    if url is not None:
-        path = Path(unquote(url["path"]) if url["uri"] else url["path"])
-    if not path.is_file():
-        raise ValueError(f"STORAGE must be the URL of a database or an existing file, got {storage!r}.")
-    return path
-
-
-def _opened(storage: str, path: Path | None) -> BaseStorage:
-    """The storage, opened so that files are not changed."""
-    if path is None:
-        return RDBStorage(storage, skip_table_creation=True)
-    if "://" in storage or _begins(path, SQLITE):
-        how = "mode=ro&immutable=1" if _is_fixed(path) else "mode=ro"
-        return RDBStorage(f"sqlite:///file:{quote(str(path.resolve()))}?{how}&uri=true", skip_table_creation=True)
-    return JournalStorage(_Unchanged(str(path)))
-
-
-def _is_fixed(path: Path) -> bool:
-    """Whether no one here can write beside an SQLite file, which its WAL mode does even to read."""
-    return not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists()
-
-
-def _begins(path: Path, mark: bytes) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(mark)) == mark
 
 
 # -- what is known -----------------------------------------------------------------------------------------------------

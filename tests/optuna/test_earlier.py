@@ -9,6 +9,8 @@ import numpy as np
 import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend
 from optuna.trial import TrialState, create_trial
 from tests.helpers import MOSTLY, over_seeds, seeded
 
@@ -161,6 +163,21 @@ def test_two_processes_agree(tmp_path):
 def test_bad_input_is_named(given, words):
     with pytest.raises(ValueError, match=words):
         GSSBOSampler(earlier=given)
+
+
+def test_a_storage_that_is_missing_is_not_made(tmp_path):
+    with pytest.raises(ValueError, match="there is no file"):
+        GSSBOSampler(earlier=[f"sqlite:///{tmp_path}/missing.db#old"])
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_journal_is_read_and_not_changed(tmp_path):
+    path = tmp_path / "journal.log"
+    finished(name="old", storage=JournalStorage(JournalFileBackend(str(path))))
+    before = path.read_bytes()
+    assert len(GSSBOSampler(earlier=[f"{path}#old"])._earlier) == 1
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_other_studies_are_not_changed():
