@@ -18,7 +18,7 @@ import numbo
 from numbo import BBKB, GSSBO, Float, Int
 from numbo._interrupts import interrupts_get_out, raise_interrupt
 from numbo.models import ExactGP
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from tests.helpers import LONGER, Early
 
 #: The package's own files: those of others may lie in a folder called numbo, too.
@@ -165,7 +165,7 @@ def test_a_half_finished_call_is_repaired_to_what_was_told():
 def test_a_point_that_was_never_handed_out_is_not_pending(monkeypatch):
     opt = GSSBO(SPACE, seed=0)
     opt.ask()
-    original = Run.first_point
+    original = Situation.first_point
     calls = []
 
     def first_point(*args):
@@ -174,7 +174,7 @@ def test_a_point_that_was_never_handed_out_is_not_pending(monkeypatch):
             raise KeyboardInterrupt
         return original(*args)
 
-    monkeypatch.setattr(Run, "first_point", first_point)
+    monkeypatch.setattr(Situation, "first_point", first_point)
     with pytest.raises(KeyboardInterrupt):
         opt.ask(5)
     monkeypatch.undo()
@@ -239,7 +239,7 @@ def test_a_model_that_is_interrupted_in_a_kernel_does_not_fall_back(monkeypatch)
     error = SystemError("returned a result with an exception set")
     error.__cause__ = KeyboardInterrupt()
 
-    def broken():
+    def broken(run):
         raise error
 
     monkeypatch.setattr(opt, "_propose", broken)

@@ -93,10 +93,10 @@ def test_a_value_within_a_value_is_plain_too():
     assert is_plain(plain([Value(1.0, np.zeros(1)), (Pair(1, np.zeros(1)), Inner())]))
 
 
-def test_a_copy_shares_what_it_does_not_own_and_refers_to_other_parts_of_a_copy():
-    one, other = changed(), Inner()
-    twin = copied(one, (dict,), {id(one.inner): other})
-    assert twin.inner is other
+def test_a_copy_shares_what_it_does_not_own():
+    one = changed()
+    twin = copied(one, (dict,))
+    assert twin.inner is one.inner
     assert twin.pair is one.pair
     twin._counts["b"] = 1
     assert "b" not in one._counts

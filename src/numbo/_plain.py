@@ -10,7 +10,6 @@ import copy
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -33,15 +32,11 @@ class Kept:
         restore(self, self._kept, state, data)
 
 
-def copied(part: T, own: tuple[type, ...] = (dict, list), given: Mapping[int, Any] = MappingProxyType({})) -> T:
-    """A copy of a ``part`` with copies of its attributes of some types; all others are shared.
-
-    Those that are ``given`` by their identity are replaced: parts of the copy refer to other parts of it.
-    """
+def copied(part: T, own: tuple[type, ...] = (dict, list)) -> T:
+    """A copy of a ``part`` with copies of its attributes of some types; all others are shared."""
     twin: T = object.__new__(type(part))
     for name, value in vars(part).items():
-        new = copy.copy(value) if isinstance(value, own) else value
-        vars(twin)[name] = given.get(id(value), new)
+        vars(twin)[name] = copy.copy(value) if isinstance(value, own) else value
     return twin
 
 

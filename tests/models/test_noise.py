@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -242,22 +243,9 @@ def test_what_is_known_does_not_depend_on_when_it_was_asked_for():
         assert getattr(early, what) == getattr(late, what)
     np.testing.assert_array_equal(early.copies, late.copies)
     assert [early.asked_again(i) for i in range(200)] == [late.asked_again(i) for i in range(200)]
-    copy = late.of(told.copy(), 0)
+    copy = replace(late, history=told.copy())
     told.add(np.array([points[0]]), 5.0, {}, ASKED)
     assert copy.measured == late.measured - 1
-
-
-def test_what_a_copy_knows_is_frozen():
-    """A model of the search may claim more later: a snapshot keeps to what was claimed when it was taken."""
-    points, values = distinct([round(0.3 * math.floor(v / 0.3), 3) for v in np.linspace(0.0, 9.0, 30)])
-    model = Model(0.1)
-    told = history([*points, 3, 4], [*values, values[3], values[4]])
-    live = Noise(told, (model,))
-    seen = live.of(told.copy(), 0)
-    before = seen.claimed, seen.refuted, seen.copies.tolist()
-    model.claimed_noise = 0.9
-    assert live.claimed == 0.9
-    assert (seen.claimed, seen.refuted, seen.copies.tolist()) == before
 
 
 def test_odds_are_those_of_distinct_points():

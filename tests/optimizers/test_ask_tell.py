@@ -627,7 +627,7 @@ def test_an_empty_space():
 def test_a_model_that_breaks_is_logged_once_and_does_not_stop_the_run(make, monkeypatch, caplog):
     opt = drive(make(MIXED, seed=0), 6)
 
-    def broken():
+    def broken(run):
         raise FloatingPointError("made to fail")
 
     monkeypatch.setattr(opt, "_propose", broken)

@@ -170,7 +170,8 @@ def test_a_batch_over_a_box_ends_by_its_own_points_too_and_by_its_length():
             continue
         waiting.append(opt.n_told - model.fed_back)
         pulled = model.pulls.X[model.batch.pulls]
-        own, largest = model.base.ratios(pulled, pulled).max(), inside(opt, "chooser").largest_ratio(model, 2.0)
+        own = model.base.ratios(pulled, pulled).max()
+        largest = inside(opt, "chooser").largest_ratio(opt._run, model, 2.0)
         assert own <= largest * (1.0 + 1e-6)
         by_own += own > largest * (1.0 - 1e-6)
     assert max(waiting) == LONGEST, MOSTLY

@@ -12,7 +12,7 @@ from tests.kernels.test_acquisition import conditioned
 
 from numbo import GPUCB, GSSBO, Categorical, Float, Int, Linear, Space
 from numbo.kernels.acquisition import LOG_EI, Acquisition, Term
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.search.fewer import LOSS, changed, fewer_changes
 from numbo.search.maximize import Box
 from numbo.search.utility import Utility
@@ -83,7 +83,7 @@ def test_a_restored_optimizer_goes_on_alike():
 
 def test_each_step_loses_little_and_no_other_step_is_left():
     space = Space({f"x{j}": Float(0, 1) for j in range(4)}, default=dict.fromkeys(["x0", "x1", "x2"], 0.4))
-    run = Run(space, Goal(("maximize",)), True, True, np.random.default_rng(0))
+    run = Situation.begun(space, Goal(("maximize",)), True, True, np.random.default_rng(0))
     posterior, _, _ = conditioned(make_covariance(0, 4, False), n=10, capacity=10)
     utility = Utility((Term(posterior, Acquisition(LOG_EI, 1.0)),))
     box = Box(space, Corners.of_cube(4), available=run.available)

@@ -14,7 +14,7 @@ from numbo import GPUCB, GSSBO, Categorical, Float, GSSBOSettings, Space
 from numbo.optimizers.gssbo import TURN, Subset
 from numbo.optimizers.parts.buffer import DynamicBuffer, iteration_work
 from numbo.rules.everywhere import LINES_FROM
-from numbo.run.run import GLOBAL
+from numbo.run.situation import GLOBAL
 from numbo.search.trust_region import TrustRegion
 from numbo.selection import CRITERIA
 

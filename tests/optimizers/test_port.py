@@ -176,7 +176,7 @@ def test_asking_whether_a_space_is_exhausted_changes_nothing(cls):
 def test_whether_a_model_was_missing(monkeypatch):
     opt = tried()
     assert not opt.fell_back
-    monkeypatch.setattr(GSSBO, "_propose", lambda self: 1 / 0)
+    monkeypatch.setattr(GSSBO, "_propose", lambda self, run: 1 / 0)
     assert not opt.fell_back
     opt.ask()
     assert opt.fell_back
@@ -287,3 +287,33 @@ def test_a_finite_space_is_not_exhausted_before_failures_that_may_be_accidents_w
         opt.tell({"i": i}, None if i in (3, 8) else (i - 3.0) ** 2)
     assert not opt.exhausted
     assert opt.ask()["i"] in (3, 8)
+
+
+@pytest.mark.allows_fallback
+def test_a_failure_of_a_model_is_logged_once_and_made_up_for(caplog):
+    opt = GSSBO({"x": Float(0, 1)})
+
+    def broken():
+        raise np.linalg.LinAlgError("made to fail")
+
+    assert opt._attempt(lambda: 1, lambda: 2) == 1
+    assert [opt._attempt(broken, lambda: 2) for _ in range(3)] == [2, 2, 2]
+    assert opt.fell_back
+    assert len(caplog.records) == 1
+
+
+def pressed():
+    raise KeyboardInterrupt
+
+
+def pressed_within_a_library():
+    try:
+        pressed()
+    except KeyboardInterrupt as error:
+        raise SystemError("a call failed") from error
+
+
+@pytest.mark.parametrize("action", [pressed, pressed_within_a_library])
+def test_interrupts_are_no_failures(action):
+    with pytest.raises(KeyboardInterrupt):
+        GSSBO({"x": Float(0, 1)})._attempt(action, lambda: 2)

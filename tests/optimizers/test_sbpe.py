@@ -249,9 +249,9 @@ def test_with_little_noise_a_learned_kernel_rules_most_of_the_arms_out():
 def test_a_kernel_is_learned_before_it_judges(monkeypatch):
     judged, judge = [], ArmRace.eliminate
 
-    def spy(self, verdict, model, X):
+    def spy(self, run, verdict, model, X):
         judged.append((model.kernel.fits.at, {x.tobytes() for x in X}))
-        judge(self, verdict, model, X)
+        judge(self, run, verdict, model, X)
 
     monkeypatch.setattr(ArmRace, "eliminate", spy)
     opt, _ = learned(0, n_arms=30)

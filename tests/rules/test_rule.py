@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from tests.runs import new_run, tell
 
 from numbo import GPUCB, GSSBO, Float
 from numbo.rules.rule import Loop, first_of, noise_found, values_fixed
-from numbo.run.run import Suggestion
+from numbo.run.situation import Suggestion
 from numbo.spaces import Space
 
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "extending.md"
@@ -33,8 +34,8 @@ def test_the_first_rule_that_has_a_point_makes_the_suggestion():
     rules = [Says(None), Says(0.1, values_fixed), Says(0.2, noise_found, values_fixed), Says(0.3)]
     assert first_of(rules, run).x == 0.1
     assert [rule.asked for rule in rules] == [1, 1, 0, 0]
-    with run.available.fixing(np.array([0.5])):
-        assert first_of(rules, run).x == 0.3
+    kept = replace(run, fixed=np.array([0.5]))
+    assert first_of(rules, kept).x == 0.3
     assert [rule.asked for rule in rules] == [2, 1, 0, 1]
 
 
@@ -77,9 +78,9 @@ def test_the_loop_of_an_algorithm_of_the_guide_goes_on_after_an_interrupt(monkey
         def _new_rules(self):
             return (Loop(self._next),)
 
-        def _next(self):
+        def _next(self, run):
             self._turns = getattr(self, "_turns", 0) + 1
-            return Suggestion(self._run.rng.random(self.space.d))
+            return Suggestion(run.rng.random(self.space.d))
 
     opt = Counting({"x": Float(0, 1)}, seed=0, n_initial=1)
     for _ in range(3):

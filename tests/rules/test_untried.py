@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.helpers import MOSTLY, configured, over_seeds, seeded
@@ -259,8 +261,7 @@ def test_combinations_are_covered_where_numbers_are_fixed_and_not_where_a_catego
     rule = Untried(GlobalModel(global_search(found), Everything()), space)
     proposed = []
     for fixed in ({}, {"u": 0.3}, {"a": "y"}):
-        with found.available.fixing(space.partial(fixed) if fixed else None):
-            proposed.append(rule.propose(found))
+        proposed.append(rule.propose(replace(found, fixed=space.partial(fixed) if fixed else None)))
     assert proposed[0] is not None
     assert space.decode(proposed[1].x)["u"] == pytest.approx(0.3)
     assert proposed[2] is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,9 +10,9 @@ import pytest
 from scipy.stats import qmc
 
 from numbo import Arms, Categorical, Float, Int, Space
-from numbo._plain import copied
 from numbo.models.noise import Noise
-from numbo.run.availability import Availability
+from numbo.run.availability import Availability, Places
+from numbo.run.candidates import Candidates
 from numbo.run.design import ANYWHERE, BLOCK, WINDOW, Design
 from numbo.trials import History
 
@@ -21,8 +22,8 @@ MIXED = Space({"x": Float(0.0, 1.0), "k": Int(1, 9), "act": Categorical(["a", "b
 
 def design(space=CUBE, seed=3):
     history = History(space.d)
-    available = Availability(space, history, SimpleNamespace(patience=1, learn=True), [Noise(history)], True)
-    return Design(available, seed), available, history
+    available = Availability(Places.of(space), history, SimpleNamespace(patience=1, learn=True), [Noise(history)], True)
+    return Design(available, Candidates(space, seed)), available, history
 
 
 @pytest.mark.parametrize("space", [CUBE, MIXED], ids=["cube", "mixed"])
@@ -39,8 +40,8 @@ def test_the_usual_point_has_middles_and_first_categories():
     first = space.decode(sequence.usual())
     assert first["rate"] == pytest.approx(1e-2)
     assert (first["k"], first["act"]) == (5, "relu")
-    with available.fixing(space.partial({"act": "elu"})):
-        assert space.decode(sequence.usual()) == first | {"act": "elu"}
+    kept = replace(sequence, available=replace(available, fixed=space.partial({"act": "elu"})))
+    assert space.decode(kept.usual()) == first | {"act": "elu"}
     history.exclude(sequence.usual())
     assert sequence.usual() is None
     assert design(Arms(np.eye(3)))[0].usual() is None
@@ -88,8 +89,8 @@ def test_positions_are_shuffled_within_blocks_and_no_stride_stays_in_one_half():
 
 def test_points_have_the_values_that_are_fixed():
     sequence, available, _ = design(MIXED)
-    with available.fixing(MIXED.partial({"k": 4})):
-        assert {MIXED.decode(sequence.point(position))["k"] for position in range(10)} == {4}
+    kept = replace(sequence, available=replace(available, fixed=MIXED.partial({"k": 4})))
+    assert {MIXED.decode(kept.point(position))["k"] for position in range(10)} == {4}
 
 
 def test_points_anywhere_are_points_of_the_sequence_by_their_seed():
@@ -102,10 +103,10 @@ def test_points_anywhere_are_points_of_the_sequence_by_their_seed():
 
 
 def test_the_same_design_where_other_points_may_be_suggested():
-    sequence, before, history = design()
+    sequence, _, history = design()
     first = sequence.point(0)
     history.exclude(first)
     _, available, _ = design()
-    twin = copied(sequence, given={id(before): available})
+    twin = replace(sequence, available=available)
     np.testing.assert_array_equal(twin.point(0), first)
     assert not np.array_equal(sequence.point(0), first)

@@ -13,7 +13,8 @@ from tests.helpers import MOSTLY, over_seeds, seeded
 from numbo import GSSBO, Float, GSSBOSettings, Int, Space
 from numbo.models import ExactGP
 from numbo.models.noise import LEVELS, Noise
-from numbo.run.resolution import LATEST, SHARE, TIES, Resolution, reach, tied_by_chance
+from numbo.run.resolution import LATEST, SHARE, TIES, reach, tied_by_chance
+from numbo.run.resolution import resolution as radius_of
 from numbo.spaces import Categorical
 from numbo.trials import History
 
@@ -28,7 +29,7 @@ def told(points, values):
 
 
 def resolution(history, noise=None):
-    return Resolution(history, Noise(history) if noise is None else noise)
+    return lambda covariance: radius_of(history, Noise(history) if noise is None else noise, covariance)
 
 
 def metric(d=D):
@@ -65,14 +66,14 @@ def test_the_radius_is_that_of_all_pairs(n, steps):
     X = rng.random((n, D))
     history = told(X, [stairs(x, steps) for x in X])
     covariance = metric()
-    assert resolution(history).radius(covariance) == pytest.approx(naive(history, covariance))
+    assert resolution(history)(covariance) == pytest.approx(naive(history, covariance))
 
 
 def test_most_points_within_the_radius_tie():
     rng = np.random.default_rng(0)
     X = rng.random((120, D))
     history, covariance = told(X, [stairs(x) for x in X]), metric()
-    radius = resolution(history).radius(covariance)
+    radius = resolution(history)(covariance)
     assert radius > 0.0
     w, ties = covariance.inverse_squared_lengthscales, []
     for x in rng.random((2000, D)):
@@ -85,22 +86,22 @@ def test_most_points_within_the_radius_tie():
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60, unique=True), st.integers(0, 99))
 def test_distinct_values_have_none(values, seed):
     X = np.random.default_rng(seed).random((len(values), D))
-    assert resolution(told(X, values)).radius(metric()) == 0.0
+    assert resolution(told(X, values))(metric()) == 0.0
 
 
 def test_copies_are_no_neighbours():
     X = np.random.default_rng(0).random((8, D))
     history = told(np.repeat(X, 4, axis=0), np.repeat(np.arange(8.0), 4))
-    assert resolution(history).radius(metric()) == 0.0
+    assert resolution(history)(metric()) == 0.0
 
 
 def test_outcomes_of_few_kinds_say_nothing():
     rng = np.random.default_rng(0)
     X = rng.random((100, D))
-    assert resolution(told(X, (rng.random(100) < 0.9).astype(float))).radius(metric()) == 0.0
-    assert resolution(told(X, np.floor(LEVELS * X[:, 0]))).radius(metric()) == 0.0
-    assert resolution(told(X, np.floor((LEVELS + 2) * X[:, 0]))).radius(metric()) > 0.0
-    assert resolution(told(X, np.zeros(100))).radius(metric()) > 0.0
+    assert resolution(told(X, (rng.random(100) < 0.9).astype(float)))(metric()) == 0.0
+    assert resolution(told(X, np.floor(LEVELS * X[:, 0])))(metric()) == 0.0
+    assert resolution(told(X, np.floor((LEVELS + 2) * X[:, 0])))(metric()) > 0.0
+    assert resolution(told(X, np.zeros(100)))(metric()) > 0.0
 
 
 def test_values_that_tie_anywhere_say_little():
@@ -108,7 +109,7 @@ def test_values_that_tie_anywhere_say_little():
     rng = np.random.default_rng(0)
     X, radii = rng.random((100, D)), []
     for _ in range(20):
-        radii.append(resolution(told(X, rng.integers(10, size=100) * 1.0)).radius(metric()))
+        radii.append(resolution(told(X, rng.integers(10, size=100) * 1.0))(metric()))
     gaps = [np.sort(np.sum(metric().inverse_squared_lengthscales * (X - x) ** 2, axis=1))[1] for x in X]
     assert np.median(radii) < np.quantile(gaps, 0.1)
 
@@ -117,12 +118,12 @@ def test_under_noise_ties_say_nothing():
     rng = np.random.default_rng(0)
     X = rng.random((60, D))
     history = told(X, [stairs(x) for x in X])
-    assert resolution(history).radius(metric()) > 0.0
+    assert resolution(history)(metric()) > 0.0
     history.add(X[0], stairs(X[0]) + 0.37, {}, 0)
     history.add(X[1], stairs(X[1]) - 0.21, {}, 0)
     noisy = Noise(history, (SimpleNamespace(claimed_noise=0.3),))
     assert noisy.found
-    assert resolution(history, noisy).radius(metric()) == 0.0
+    assert resolution(history, noisy)(metric()) == 0.0
 
 
 def test_shares_of_ties():

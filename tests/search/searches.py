@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from tests.runs import new_run, tell
+from tests.runs import listen, new_run, tell
 
 from numbo import Float, GSSBOSettings, Space
 from numbo.models import ExactGP
@@ -35,7 +35,7 @@ def global_search(run, **settings):
     """A global search that the noise of the run listens to."""
     goal = run.goal if len(run.goal.directions) > 1 or run.goal.constraints else Goal(("maximize",))
     search = GPSearch(run.space, GSSBOSettings(**settings), goal)
-    run.listen(search.outputs.objectives)
+    listen(run, search.outputs.objectives)
     return search
 
 
@@ -44,7 +44,7 @@ def local_search(run, search, cls=LocalSearch, size=64, number=0):
     new = partial(search.new_surrogate, growth=0.05, longest=8)
     limit = partial(search.new_constraint, growth=0.05, longest=8)
     models = Outputs(new, limit, run.goal)
-    run.listen(search.outputs.objectives, models.objectives)
+    listen(run, search.outputs.objectives, models.objectives)
     return cls(run.space, models, size, search.maximiser, number)
 
 

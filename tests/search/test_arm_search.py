@@ -16,7 +16,7 @@ from numbo import Arms
 from numbo.models.dictionaries import DictionaryRule
 from numbo.models.feedback import FeedbackModel, NewBatch, Pulled
 from numbo.models.learned_kernel import LearnedKernel
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.search.arm_search import ArmSearch
 from numbo.trials import Goal
 
@@ -28,7 +28,9 @@ class Loop:
     """Arms, a model, and the search that follows it."""
 
     def __init__(self, *, one_by_one=True, by_variance=False, avoid_repeats=False, A=80):
-        self.run = Run(Arms(make_points(A, 2)), Goal(("maximize",)), avoid_repeats, False, np.random.default_rng(0))
+        self.run = Situation.begun(
+            Arms(make_points(A, 2)), Goal(("maximize",)), avoid_repeats, False, np.random.default_rng(0)
+        )
         self.grid = self.run.grid
         kernel = LearnedKernel(np.zeros(2, dtype=bool), "rbf", np.array(0.4), NOISE, trend=False, winsorize=False)
         self.model = FeedbackModel(
@@ -39,7 +41,7 @@ class Loop:
             one_by_one=one_by_one,
             by_variance=by_variance,
         )
-        self.chooser = ArmSearch(self.run, self.grid)
+        self.chooser = ArmSearch(self.run.space, self.grid)
         self.tell(*range(0, A, 8))
 
     def tell(self, *arms):
@@ -54,11 +56,11 @@ class Loop:
 
     def sync(self):
         change = self.model.hallucinate(self.run.history, self.run.rng)
-        self.chooser.follow(self.model, WIDTH, change)
+        self.chooser.follow(self.run, self.model, WIDTH, change)
         return change
 
     def take_in(self):
-        self.chooser.follow(self.model, WIDTH, self.model.take_in(self.run.history, self.run.rng))
+        self.chooser.follow(self.run, self.model, WIDTH, self.model.take_in(self.run.history, self.run.rng))
 
     def moments(self):
         """Mean and variance at all arms: the mean of the last feedback, and the variance given the batch as well."""
@@ -84,7 +86,7 @@ class Loop:
         return sd if self.model.by_variance else mean + width * sd
 
     def chosen(self, chooser=None, width=WIDTH):
-        x = (chooser or self.chooser).next_point(self.model, width)
+        x = (chooser or self.chooser).next_point(self.run, self.model, width)
         return -1 if x is None else int(np.flatnonzero((x == self.grid).all(axis=1))[0])
 
 
@@ -118,10 +120,10 @@ def test_the_choice_is_the_literal_argmax_and_that_of_a_search_that_sees_the_mod
         if action == "take in":
             loop.take_in()
         assert near_best(loop.bound(), loop.chosen())
-    late = ArmSearch(loop.run, loop.grid)
+    late = ArmSearch(loop.run.space, loop.grid)
     restored = copy.deepcopy(loop.model)
     restored.restore(loop.model.state_dict(), loop.run.history)
-    late.follow(loop.model, WIDTH, restored.begin_again())
+    late.follow(loop.run, loop.model, WIDTH, restored.begin_again())
     assert loop.chosen(late) == loop.chosen()
 
 
@@ -173,9 +175,9 @@ def test_a_width_counts_from_the_feedback_on():
     """With a large one the most uncertain arm is chosen, with 0 the best one by the mean."""
     loop = Loop()
     for width, best in ((0.0, lambda: loop.moments()[0]), (1e6, lambda: loop.moments()[1])):
-        loop.chooser.follow(loop.model, width, loop.model.redraw(loop.run.history, loop.run.rng))
+        loop.chooser.follow(loop.run, loop.model, width, loop.model.redraw(loop.run.history, loop.run.rng))
         assert loop.chosen(width=width) == int(np.argmax(best()))
-    loop.chooser.start(loop.model, 0.0)
+    loop.chooser.start(loop.run, loop.model, 0.0)
     assert loop.chosen(width=0.0) == int(np.argmax(loop.moments()[0]))
 
 
@@ -184,10 +186,12 @@ def test_the_largest_variance_is_that_of_the_arms_that_may_be_suggested():
     loop.sync()
     free = np.ones(80, dtype=bool)
     free[::8] = False
-    assert loop.chooser.largest_variance(loop.model, WIDTH) == pytest.approx(loop.moments()[1][free].max(), rel=1e-6)
+    assert loop.chooser.largest_variance(loop.run, loop.model, WIDTH) == pytest.approx(
+        loop.moments()[1][free].max(), rel=1e-6
+    )
     loop.hold(*np.flatnonzero(free))
     loop.sync()
-    assert loop.chooser.largest_variance(loop.model, WIDTH) == math.inf
+    assert loop.chooser.largest_variance(loop.run, loop.model, WIDTH) == math.inf
 
 
 def ratios(loop):
@@ -205,14 +209,14 @@ def test_the_largest_ratio_is_exact_where_it_exceeds_the_threshold_and_a_bound_e
         loop.run.history.pending[(arm, len(loop.run.history.pending))] = loop.run.history.pending.pop(arm)
         loop.sync()
         truth = ratios(loop).max()
-        assert loop.chooser.largest_ratio(loop.model, 1.0) == pytest.approx(truth, rel=1e-6)
-        loose = loop.chooser.largest_ratio(loop.model, math.inf)
+        assert loop.chooser.largest_ratio(loop.run, loop.model, 1.0) == pytest.approx(truth, rel=1e-6)
+        loose = loop.chooser.largest_ratio(loop.run, loop.model, math.inf)
         assert truth * (1.0 - 1e-6) <= loose <= truth + loop.model.batch.variances[-1]
     loop.run.history.pending.clear()
     loop.sync()
     loop.hold(3)
     loop.sync()
-    assert loop.chooser.largest_ratio(loop.model, 1.0) == pytest.approx(ratios(loop).max(), rel=1e-6)
+    assert loop.chooser.largest_ratio(loop.run, loop.model, 1.0) == pytest.approx(ratios(loop).max(), rel=1e-6)
 
 
 def test_jointly_the_largest_ratio_is_at_least_that_of_the_batch_itself():
@@ -221,12 +225,12 @@ def test_jointly_the_largest_ratio_is_at_least_that_of_the_batch_itself():
     loop.hold(3, 70, 41)
     loop.sync()
     pulled = loop.model.pulls.X[loop.model.batch.pulls]
-    found = loop.chooser.largest_ratio(loop.model, 2.0)
+    found = loop.chooser.largest_ratio(loop.run, loop.model, 2.0)
     assert loop.model.base.ratios(pulled, pulled).max() <= found * (1.0 + 1e-9)
     assert found <= loop.model.base.ratios(make_points(2000, 2, seed=1), pulled).max() * 1.05
     loop.hold(20)
     loop.sync()
-    assert loop.chooser.largest_ratio(loop.model, 2.0) > found
+    assert loop.chooser.largest_ratio(loop.run, loop.model, 2.0) > found
 
 
 def test_failures_count_as_the_worst_value_where_they_are_likely():

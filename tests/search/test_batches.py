@@ -8,7 +8,7 @@ from tests.search.searches import everything, global_search, local_search, sampl
 
 from numbo import GSSBO, Float, Space
 from numbo.kernels.acquisition import mean_variance
-from numbo.run.run import GLOBAL
+from numbo.run.situation import GLOBAL
 from numbo.search.utility import CROWDED
 
 SPACE = Space({name: Float(-2, 2) for name in "wxyz"})

@@ -12,7 +12,7 @@ from tests.search.searches import CUBE, bowl, global_search, local_search, sampl
 from numbo import GSSBO, Float
 from numbo.models.outputs import Outputs
 from numbo.optimizers.gssbo import TURN
-from numbo.run.run import GLOBAL, Suggestion
+from numbo.run.situation import GLOBAL, Suggestion
 from numbo.search.engine import BOXES, Origin
 from numbo.trials import UNASKED
 

@@ -9,7 +9,7 @@ import pytest
 from tests.runs import new_run, tell
 from tests.search.searches import CUBE, global_search, local_search
 
-from numbo.run.run import GLOBAL
+from numbo.run.situation import GLOBAL
 from numbo.search.engine import Origin
 from numbo.search.front_search import PATIENCE, FrontSearch, ShrinkingRegion
 from numbo.search.trust_region import INITIAL_LENGTH

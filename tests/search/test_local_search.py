@@ -5,15 +5,16 @@ from __future__ import annotations
 import copy
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.runs import new_run, tell
+from tests.runs import listen, new_run, tell
 from tests.search.searches import CUBE, bowl, global_search, local_search, sampled
 
 from numbo import Categorical, Float, Int, Space
 from numbo.models.curves import Curves
-from numbo.run.run import GLOBAL
+from numbo.run.situation import GLOBAL
 from numbo.search.engine import Origin
 from numbo.search.local_search import LOCAL_CANDIDATES
 from numbo.search.trust_region import INITIAL_LENGTH, SCOUTS
@@ -57,8 +58,8 @@ def test_every_third_region_starts_among_points_that_fill_the_space():
     suggestion = local.propose(run)
     np.testing.assert_array_equal(suggestion.x, run.scout())
     assert suggestion.origin == GLOBAL
-    with run.available.fixing(np.array([0.5, np.nan, np.nan])):
-        assert not local.eager(run)
+    kept = replace(run, fixed=np.array([0.5, np.nan, np.nan]))
+    assert not local.eager(kept)
 
 
 # -- what it proposes ------------------------------------------------------------------------------------------------
@@ -117,8 +118,8 @@ def test_a_slice_that_does_not_meet_the_region_is_left_to_the_global_model():
     center = run.history.X[local.trust_region.center]
     for inside in (True, False):
         fixed = np.array([center[0] if inside else (center[0] + 0.5) % 1.0, np.nan, np.nan])
-        with run.available.fixing(fixed):
-            found = local.propose(run)
+        kept = replace(run, fixed=fixed)
+        found = local.propose(kept)
         assert (found is not None) == inside
         assert not inside or found.x[0] == center[0]
 
@@ -229,7 +230,7 @@ def test_what_waits_survives_a_restore():
     observe(run, local, {"x": 0.9, "y": 0.9, "z": 0.9}, 3.0, Origin(0, local.trust_region.origin).packed)
     twin = local_search(run, global_search(run))
     twin.restore(copy.deepcopy(local.state_dict()), run.history)
-    run.listen(local.outputs.objectives)
+    listen(run, local.outputs.objectives)
     for one in (local, twin):
         one.update(run)
     assert twin.trust_region == local.trust_region

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from numbo import Categorical, Float, Int, Space
 from numbo.kernels.acquisition import LOG_EI, UCB, mean_variance
 from numbo.kernels.covariance import squared_distances
 from numbo.kernels.front import front_of
+from numbo.run.resolution import resolution
 from numbo.search.maximiser import BETTER, FRONT_POINTS, GAP, PERIOD, STARTS, STRONG_NOISE
 from numbo.spaces import Corners
 from numbo.trials.front import BEYOND, non_dominated
@@ -42,8 +44,8 @@ def test_exploring_and_exploiting_take_turns_of_the_same_length():
         run.hold(k, {"x": 0.1, "y": 0.1, "z": k / 20}, -1)
     assert turns == ([True] * PERIOD + [False] * PERIOD) * 2
     run.history.pending.clear()
-    with run.available.fixing(np.array([0.5, np.nan, np.nan])):
-        assert not search.maximiser.exploring(run)
+    kept = replace(run, fixed=np.array([0.5, np.nan, np.nan]))
+    assert not search.maximiser.exploring(kept)
     assert not global_search(run, acquisition="ucb").maximiser.exploring(run)
 
 
@@ -84,8 +86,8 @@ def test_under_strong_noise_no_improvement_is_pursued():
         search = updated(run)
         assert (search.surrogate.claimed_noise > STRONG_NOISE) == (kind == UCB)
         assert search.maximiser.acquisition(run, search.outputs, exploring=False).kind == kind
-        with run.available.fixing(np.array([0.5, np.nan, np.nan])):
-            assert search.maximiser.acquisition(run, search.outputs).kind == LOG_EI
+        kept = replace(run, fixed=np.array([0.5, np.nan, np.nan]))
+        assert search.maximiser.acquisition(kept, search.outputs).kind == LOG_EI
 
 
 def test_improvement_counts_from_the_best_posterior_mean_and_not_from_the_luckiest_value():
@@ -120,8 +122,8 @@ def test_within_a_slice_improvement_is_counted_from_its_best_point():
     """The slice is far from the optimum: next to nothing in it would improve on that."""
     run = sampled(CUBE, 40)
     search = updated(run, acquisition="log_ei")
-    with run.available.fixing(np.array([1.0, np.nan, np.nan])):
-        x = best(search, run)
+    kept = replace(run, fixed=np.array([1.0, np.nan, np.nan]))
+    x = best(search, kept)
     assert x[0] == 1.0
     assert np.hypot(*(x[1:] - 0.4)) < 0.15
 
@@ -158,11 +160,12 @@ def test_points_that_most_likely_tie_with_a_known_one_are_left_out():
     for avoid in (True, False):
         search = updated(run, acquisition="log_ei", avoid_ties=avoid)
         covariance = search.surrogate.gp.covariance
-        assert squared_distances(covariance, candidates[0], known, np.inf).max() < run.resolution.radius(covariance)
+        radius = resolution(run.history, run.noise, covariance)
+        assert squared_distances(covariance, candidates[0], known, np.inf).max() < radius
         found = search.maximiser.best(run, search.outputs, candidates, around)
         assert (found is None) == avoid
-        with run.available.fixing(np.array([known[0], np.nan])):  # a slice may have no other points
-            assert search.maximiser.best(run, search.outputs, candidates, around) is not None
+        kept = replace(run, fixed=np.array([known[0], np.nan]))  # a slice may have no other points
+        assert search.maximiser.best(kept, search.outputs, candidates, around) is not None
 
 
 def test_where_repeats_are_due_the_best_known_points_are_candidates_of_a_discrete_space():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -12,7 +13,7 @@ from tests.runs import new_run, tell
 from tests.search.searches import global_search, local_search
 
 from numbo import GSSBO, Categorical, Float, GSSBOSettings, Int, Space
-from numbo.run.run import GLOBAL
+from numbo.run.situation import GLOBAL
 from numbo.search import population, population_search
 from numbo.search.credit import IDLE, LEAST, MOST
 from numbo.search.engine import Origin
@@ -180,9 +181,9 @@ def test_it_does_not_look_around_while_the_first_search_is_on_its_way(always, le
 def test_it_has_no_turn_with_stopped_trials_noise_or_fixed_values(always):
     run, search = begun()
     assert search.eager(run)
-    with run.available.fixing(np.array([0.5, *[np.nan] * (D - 1)])):
-        assert not search.eager(run)
-        assert search.propose(run) is None
+    kept = replace(run, fixed=np.array([0.5, *[np.nan] * (D - 1)]))
+    assert not search.eager(kept)
+    assert search.propose(kept) is None
     stopped, other = begun()
     tell(stopped, BOX.decode(np.full(D, 0.5)), 1.0, final=False)
     assert not other.eager(stopped)

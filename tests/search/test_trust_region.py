@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from numbo._plain import plain
-from numbo.run.run import GLOBAL
+from numbo.run.situation import GLOBAL
 from numbo.search.trust_region import (
     FINEST,
     INITIAL_LENGTH,

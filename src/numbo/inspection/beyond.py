@@ -14,7 +14,7 @@ import numpy as np
 from numbo._types import Array, Mask
 from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models.view import ModelView
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.trials import point_key
 from numbo.trials.front import beaten, extent, non_dominated, thinned
 
@@ -32,7 +32,7 @@ LIKELY = math.log(0.9)
 AHEAD = 0.01
 
 
-def beyond(run: Run, view: ModelView, means: Callable[[Array], Array], X: Array, front: Array) -> Array:
+def beyond(run: Situation, view: ModelView, means: Callable[[Array], Array], X: Array, front: Array) -> Array:
     """Points (m, d) without a trial whose means are dominated neither by the front nor by each other.
 
     Args:
@@ -63,16 +63,16 @@ def beyond(run: Run, view: ModelView, means: Callable[[Array], Array], X: Array,
     return found
 
 
-def _candidates(run: Run, lengthscales: Array, X: Array, values: Array, rng: np.random.Generator) -> Array:
+def _candidates(run: Situation, lengthscales: Array, X: Array, values: Array, rng: np.random.Generator) -> Array:
     """Points (c, d) that fill the space, and points around those of ``X (f, d)`` with distant ``values (f, k)``."""
     if run.grid is not None:
         rows = run.available.rows(anyhow=True)
         return run.grid[rows if len(rows) <= MOST else rng.choice(rows, MOST, replace=False)]
     elites = X[thinned(values, AROUND)] if len(X) else X
-    return np.concatenate(run.candidates(elites, lengthscales, rng))
+    return np.concatenate(run.around(elites, lengthscales, rng))
 
 
-def recommendable(run: Run, view: ModelView, points: Array) -> Mask:
+def recommendable(run: Situation, view: ModelView, points: Array) -> Mask:
     """Which of the ``points (c, d)`` have no trial, are allowed, and are likely to succeed and meet all constraints."""
     out = np.array([point_key(x) not in run.history.first for x in points], dtype=bool)
     success = view.acquisition.success

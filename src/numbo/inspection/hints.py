@@ -10,7 +10,7 @@ import numpy as np
 from numbo._types import Array, Indices, Mask
 from numbo.models.trust import contradicted
 from numbo.models.view import ModelView
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.spaces import INACTIVE, SearchSpace
 from numbo.spaces.allowed import Linear, Mixture, described, met, names_in
 
@@ -52,7 +52,7 @@ class Hint(NamedTuple):
 
 
 def hints_of(
-    run: Run, view: ModelView, rows: Indices, relevance: Mapping[str, float], unvaried: Mask, spread: float
+    run: Situation, view: ModelView, rows: Indices, relevance: Mapping[str, float], unvaried: Mask, spread: float
 ) -> tuple[Hint, ...]:
     """All hints, given the observations ``rows`` that count, the best first; none of them for arms.
 
@@ -92,7 +92,7 @@ def _bounds(space: SearchSpace, X: Array, relevance: Mapping[str, float]) -> Ite
                 yield Hint("bound", (name,), f"the best values of {name} are at its {end} bound: try a wider range")
 
 
-def _constraints(run: Run, space: SearchSpace, X: Array) -> Iterator[Hint]:
+def _constraints(run: Situation, space: SearchSpace, X: Array) -> Iterator[Hint]:
     """Known constraints that hold everywhere around the best trials; equalities do nowhere."""
     if space.allowed is None:
         return

@@ -12,20 +12,20 @@ from numbo.inspection.explanation import Explanation
 from numbo.inspection.remaining import Remaining
 from numbo.inspection.snapshot import Snapshot
 from numbo.models.view import ModelView
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.search.trust_region import Region
 
 
 class Inspectable(ABC):
     """The part of `numbo.optimizers.Optimizer` that answers questions."""
 
-    _run: Run
+    _run: Situation
 
     @abstractmethod
     def _repair(self) -> None: ...
 
     @abstractmethod
-    def _view(self, run: Run) -> ModelView:
+    def _view(self, run: Situation) -> ModelView:
         """The model updated by ``run``, a copy with nothing pending; the optimizer's own model is unchanged."""
 
     @abstractmethod

@@ -33,7 +33,7 @@ from numbo.models.surrogate import Surrogate
 from numbo.models.transform_choice import transformed
 from numbo.models.view import ModelView
 from numbo.run.candidates import elite_rows
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.search.maximize import Box, maximize
 from numbo.search.near import LastNearest, condition_near
 from numbo.search.utility import Utility
@@ -102,7 +102,7 @@ def recommending_view(history: History, noise: Noise, view: ModelView) -> ModelV
     )
 
 
-def optimum(run: Run, view: ModelView, scores: Array) -> Array | None:
+def optimum(run: Situation, view: ModelView, scores: Array) -> Array | None:
     """The point (d,) of the space with the largest posterior mean less one standard deviation.
 
     The mean alone would not do: its maximum over many points without a measurement is biased upwards.
@@ -124,7 +124,7 @@ def optimum(run: Run, view: ModelView, scores: Array) -> Array | None:
         values = acquisition_values(view.posterior, acquisition, run.grid[free])
         values = values + view.constraints.log_probability(run.grid[free])
         return run.grid[free[np.argmax(values)]] if len(free) else None
-    groups = run.candidates(X[elite_rows(X, scores)], view.lengthscales, rng)
+    groups = run.around(X[elite_rows(X, scores)], view.lengthscales, rng)
     box = Box(run.space, Corners.of_cube(run.space.d), run.dormant(rng), run.available)
     if run.history.constrained and not run.history.any_feasible:
         return None

@@ -11,7 +11,7 @@ from numbo._types import Array, ObservationIndices
 from numbo.inspection.fronts import hypervolumes
 from numbo.inspection.words import rounded
 from numbo.models.improvements import Improvements, differ
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.trials.front import front_rows
 
 #: The reference point of a hypervolume lies beyond the worst values of the front by this share of its range.
@@ -82,7 +82,7 @@ class Prospects:
         TooEarly: before trials that count have different values.
     """
 
-    def __init__(self, run: Run, rows: ObservationIndices, values: Array, reference: Array | None = None) -> None:
+    def __init__(self, run: Situation, rows: ObservationIndices, values: Array, reference: Array | None = None) -> None:
         history = run.history
         Y = np.full((history.told, history.k), np.nan)
         Y[history.positions(rows)] = values[rows]

@@ -36,7 +36,7 @@ from numbo.models.moments import Prediction, moments
 from numbo.models.transforms import LARGEST
 from numbo.models.view import ModelView
 from numbo.run.failures import failing_place
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.run.times import AskTimes
 from numbo.search.fewer import changed
 from numbo.search.trust_region import Region
@@ -72,7 +72,7 @@ class Snapshot:
     """
 
     def __init__(
-        self, algorithm: str, run: Run, view: ModelView | None, region: Region | None, times: AskTimes
+        self, algorithm: str, run: Situation, view: ModelView | None, region: Region | None, times: AskTimes
     ) -> None:
         self.algorithm = algorithm
         self._run = run

@@ -9,7 +9,7 @@ import numpy as np
 from numbo.inspection.words import rounded
 from numbo.models.view import ModelView
 from numbo.run.candidates import elite_rows
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Spending:
     left: float | None = None
 
     @classmethod
-    def of(cls, run: Run, view: ModelView) -> Spending:
+    def of(cls, run: Situation, view: ModelView) -> Spending:
         """The spending of a ``run``, whose model is that of the ``view``."""
         budget = run.costs.budget
         return cls(_next_cost(run, view), budget, None if budget is None else run.costs.left(run.history))
@@ -44,7 +44,7 @@ class Spending:
         return out
 
 
-def _next_cost(run: Run, view: ModelView) -> float | None:
+def _next_cost(run: Situation, view: ModelView) -> float | None:
     """The expected cost of the candidate that the acquisition function rates best; None where costs do not count."""
     history = run.history
     if not run.costs.counts(history):

@@ -12,7 +12,7 @@ from numbo._types import Array, Indices
 from numbo.inspection.beyond import recommendable
 from numbo.models.moments import Prediction
 from numbo.models.view import ModelView
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.spaces import INACTIVE, Categorical, SearchSpace
 from numbo.trials import best_first
 
@@ -67,7 +67,7 @@ def _tolerant(space: SearchSpace, view: ModelView, X: Array, wide: Mapping[str, 
 
 
 def tolerated(
-    run: Run, view: ModelView, rows: Indices, tolerance: Mapping[str, float], *, anywhere: bool
+    run: Situation, view: ModelView, rows: Indices, tolerance: Mapping[str, float], *, anywhere: bool
 ) -> tuple[Any, float]:
     """The best of the observations ``rows``, or ``anywhere``, over errors of parameters, and the mean there.
 
@@ -86,7 +86,7 @@ def tolerated(
     rng = np.random.default_rng(0)
     for k in range(ROUNDS if anywhere else 0):
         best = points[best_first(assured)[:AROUND]]
-        new = np.concatenate(run.candidates(best, view.lengthscales * SHRINKING**k, rng))
+        new = np.concatenate(run.around(best, view.lengthscales * SHRINKING**k, rng))
         new = new[recommendable(run, view, new)]
         found = _tolerant(space, view, new, wide)
         points = np.concatenate([points, new])

@@ -156,6 +156,7 @@ class Repeats:
     gaps: list[float] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
 class Noise:
     """The evidence of noise in a run: a function of its history, and of the claims of its models.
 
@@ -167,23 +168,10 @@ class Noise:
         output: index of the output.
     """
 
-    def __init__(
-        self, history: History, models: tuple[Claims, ...] = (), *, asks: bool = False, output: int = 0
-    ) -> None:
-        self._history = history
-        self.models = models
-        self.asks = asks
-        self._output = output
-        self._left_out: tuple[Repeats | None, bool, ObservationIndices] = None, False, np.empty(0, dtype=np.int64)
-
-    def of(self, history: History, output: int) -> Noise:
-        """The evidence of an ``output`` of a copy of the history; later claims of the models do not affect it."""
-        return Noise(history, (Claimed(self.claimed),), asks=self.asks, output=output)
-
-    def listen(self, models: tuple[Claims, ...], *, asks: bool) -> None:
-        """Let the claims of these models count from now on."""
-        self.models = models
-        self.asks = asks
+    history: History
+    models: tuple[Claims, ...] = ()
+    asks: bool = False
+    output: int = 0
 
     @property
     def claimed(self) -> float | None:
@@ -200,12 +188,12 @@ class Noise:
     def checks(self) -> int:
         """Number of times that a point was evaluated again: repeats, stopped ones and failures included."""
         repeats = self._repeats
-        return len(repeats.gaps) + repeats.unfinished + self._history.failed_again
+        return len(repeats.gaps) + repeats.unfinished + self.history.failed_again
 
     @property
     def known(self) -> float:
         """The median variance that values were told with, in units of that of all values without outliers."""
-        return self._history.fact(known_variance, self._output)
+        return self.history.fact(known_variance, self.output)
 
     @property
     def share(self) -> float:
@@ -287,7 +275,7 @@ class Noise:
         """
         if self.shown:
             return True
-        if not self._history.all_final:
+        if not self.history.all_final:
             return claimed is not None and claimed > NOISY
         if not self.plausible(claimed):
             return False
@@ -316,13 +304,13 @@ class Noise:
         """
         if not self.asks or self.share > SCATTER or self.shown:
             return False
-        n = self._history.n
+        n = self.history.n
         ties = self._ties.values()
         refuted = self.refuted
-        spent = self.checks + self._history.pending_again()
+        spent = self.checks + self.history.pending_again()
         if ties and not refuted and all(one.coarse for one in ties):
             return spent < n // COARSELY
-        if not spent and self._history.effort.stopped and np.count_nonzero(self._history.final) >= FINISHED:
+        if not spent and self.history.effort.stopped and np.count_nonzero(self.history.final) >= FINISHED:
             return True
         allowed = 1 + (n + FIRST) // LATER
         return (self.claimed or 0.0) > NOISY and spent < (allowed if refuted else max(2, allowed))
@@ -338,10 +326,7 @@ class Noise:
         if not (repeats.copies or repeats.agreed):
             return np.empty(0, dtype=np.int64)
         exact = bool(repeats.agreed) and self.refuted
-        if self._left_out[0] is not repeats or self._left_out[1] != exact:  # needed several times an ask
-            left_out = repeats.copies + repeats.agreed if exact else repeats.copies
-            self._left_out = repeats, exact, np.array(left_out, dtype=np.int64)
-        return self._left_out[2]
+        return self.history.fact(left_out, self.output, exact)
 
     def distinct(self, rows: ObservationIndices) -> ObservationIndices:
         """The observations ``rows (m,)`` without `copies`."""
@@ -355,12 +340,12 @@ class Noise:
     @property
     def unmeasured(self) -> bool:
         """Whether no point was evaluated again, or is pending again."""
-        return not self.checks and not self._history.pending_again()
+        return not self.checks and not self.history.pending_again()
 
     @property
     def _repeats(self) -> Repeats:
         """The evidence of all repeats."""
-        return self._history.fact(evidence, self._output)
+        return self.history.fact(evidence, self.output)
 
     @property
     def _ties(self) -> Mapping[int, Tie]:
@@ -368,16 +353,22 @@ class Noise:
 
         Needed only while all repeats agree, as each takes the time of sorting all values.
         """
-        return self._history.fact(ties_of, self._output)
+        return self.history.fact(ties_of, self.output)
 
     def _scale(self) -> float:
         """`robust_std` of all values."""
-        return self._history.fact(spread_of, self._output)
+        return self.history.fact(spread_of, self.output)
 
 
 def spread_of(known: float | None, history: History, output: int) -> float:
     """The fold of the `robust_std` of all values of an ``output``."""
     return robust_std(history.values(output=output))
+
+
+def left_out(known: ObservationIndices | None, history: History, output: int, exact: bool) -> ObservationIndices:
+    """The fold of `Noise.copies`; of ``exact`` values all that agree."""
+    repeats = history.fact(evidence, output)
+    return np.array(repeats.copies + repeats.agreed if exact else repeats.copies, dtype=np.int64)
 
 
 def known_variance(known: float | None, history: History, output: int) -> float:

@@ -43,7 +43,7 @@ class ModelView:
         constraints: the models of the constraints; empty without constraints.
         feasible: whether an observation meets all of them; as long as none does, the objective does not count.
         costs: the terms of costs in the acquisition function (`numbo.models.costs`).
-        prior: (d, g) what is believed of good values, as it counts in it (`numbo.run.run.Run.prior`); None for nothing.
+        prior: (d, g) what is believed of good values, as it counts in it (`Situation.prior`); None for nothing.
         studies: the expected weights of what earlier studies predict, by their names; 0 while they have no influence.
         others: with several objectives, the views of the others.
         improving: with several objectives, the function (c,) that the next suggestion maximises, in place of

@@ -9,7 +9,7 @@ from numbo.optimizers.gp_ucb import GPUCB, GPUCBSettings
 from numbo.optimizers.gssbo import GSSBO, GSSBOSettings
 from numbo.optimizers.port import Port
 from numbo.optimizers.sbpe import SBPE, SBPESettings
-from numbo.run.run import GLOBAL, Suggestion
+from numbo.run.situation import GLOBAL, Suggestion
 
 __all__ = [
     "BBKB",

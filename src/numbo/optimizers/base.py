@@ -8,7 +8,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
@@ -29,7 +29,7 @@ from numbo.models.trust import contradicted, disagreement
 from numbo.optimizers._transaction import Transaction
 from numbo.optimizers.port import Port
 from numbo.rules import Opening, Rule, first_of
-from numbo.run.run import Run, Suggestion
+from numbo.run.situation import Situation, Suggestion
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Space, domain_of
 from numbo.spaces.domain import known_of
@@ -136,13 +136,14 @@ class Optimizer(Port, Inspectable):
             self.n_initial = AFTER_OTHERS
         ends = Curves if getattr(settings, "use_curves", False) and len(self.directions) == 1 else None
         self.budget = None if budget is None else _checks.number("budget", budget, 0.0, above=True)
-        self._run = Run(domain, goal, self.avoid_repeats, settings.learn_failures, stream, ends, self.budget)
+        self._run = Situation.begun(
+            domain, goal, self.avoid_repeats, settings.learn_failures, stream, ends, self.budget
+        )
         self._transaction = Transaction()
         self._listed: tuple[Rule, ...] | None = None
         #: Whether a point was handed out since one was told, and how many in a row were told then that are not pending.
         self._handed_out = False
         self._strangers = 0
-        #: The kinds of trouble that a warning has told.
         self._warned_of: set[str] = set()
         self._build()
 
@@ -199,7 +200,7 @@ class Optimizer(Port, Inspectable):
         seed: Any = None,
         position: int | None = None,
         fixed: Array | None = None,
-        propose: Callable[[], Suggestion] | None = None,
+        propose: Callable[[Situation], Suggestion] | None = None,
     ) -> Suggestion:
         """The next point: from the initial design, or by the rules of the algorithm.
 
@@ -209,18 +210,22 @@ class Optimizer(Port, Inspectable):
         """
         _hooks.before_ask(type(self))
         load_needed()
-        run = self._run
-        with run.times.ask(run.history.n), run.available.fixing(fixed):
+        run = self._keeping(fixed)
+        with run.times.ask(run.history.n):
             opening = self._opening
             if opening.lasts(run):
                 first = opening.point(run, position)
                 return first._replace(x=run.available.settled(first.x))
             if seed is not None:
-                run.rng = np.random.default_rng(seed)
+                self._run = replace(self._run, rng=np.random.default_rng(seed))
+                run = self._keeping(fixed)
             self._warn_of_beliefs()
-            x, origin = run.attempt(propose or self._propose, lambda: Suggestion(run.space_filling(position)))
-            x = run.available.fix(off_bounds(x, run.feasibility.closed, run.available.taken))
-            return Suggestion(run.available.settled(x), origin)
+            x, origin = self._attempt(
+                lambda: (propose or self._propose)(run), lambda: Suggestion(run.space_filling(position))
+            )
+            available = self._keeping(fixed).available  # the race may have changed
+            x = available.fix(off_bounds(x, run.feasibility.closed, available.taken))
+            return Suggestion(available.settled(x), origin)
 
     def _warn_of_beliefs(self) -> None:
         """Warn once if the data disagree with what is believed of good values."""
@@ -245,9 +250,9 @@ class Optimizer(Port, Inspectable):
     def _new_rules(self) -> tuple[Rule, ...]:
         """The rules, in the order in which they speak; the last always has a point."""
 
-    def _propose(self) -> Suggestion:
+    def _propose(self, run: Situation) -> Suggestion:
         """The suggestion of the first rule that has one; there is at least one success at that time."""
-        return first_of(self._rules, self._run)
+        return first_of(self._rules, run)
 
     # -- tell --------------------------------------------------------------------------------------------------
 
@@ -506,7 +511,7 @@ class Optimizer(Port, Inspectable):
 
     # -- supplied by an algorithm, with `_view` ----------------------------------------------------------------------
 
-    def _scores(self, run: Run, X: Array) -> Array:
+    def _scores(self, run: Situation, X: Array) -> Array:
         """The acquisition function (c,) of the next suggestion at ``X (c, d)``; ``run`` as in `_view`."""
         return self._view(run).acquire(X)
 
@@ -540,7 +545,7 @@ class Optimizer(Port, Inspectable):
     def _start_again(self) -> None:
         """Rebuild the model, and everything else but the trials, from the history."""
         twin = type(self)(self.space, **self._arguments(), settings=self.settings)
-        twin._run.go_on_from(self._run)
+        twin._run = twin._run.following(self._run)
         history = twin._run.history
         for i, origin in enumerate(history.origins.tolist()):
             twin._observed(i, history.assured(i), origin)
@@ -585,7 +590,7 @@ class Optimizer(Port, Inspectable):
             raise ValueError(f"Cannot restore {cls.__name__} from a state saved by {state['optimizer']}.")
         run = state["run"]
         self = cls(run["space"], **state["arguments"], settings=cls.settings_class(**state["settings"]))
-        self._run.restore(run)
+        self._run = self._run.restored(run)
         self._transaction = Transaction(state["asked"])
         self._restore_model(state["model"])
         return self

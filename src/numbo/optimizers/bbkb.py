@@ -1,6 +1,6 @@
 """BBKB: batch budgeted kernelised bandits (Calandriello et al. 2020, algorithm 1).
 
-    1       the first points are a space-filling design (the paper: one uniform draw)       `Run.space_filling`
+    1       the first points are a space-filling design (the paper: one uniform draw)       `Situation.space_filling`
     2       before any feedback mu~ = 0 and var~ is the prior; as soon as there is some,    `Base.prior`,
             the points of the design are the first dictionary                               `DictionaryRule.first`
     4       the next point maximises u~ = mu~_fb + alpha_fb sqrt(var~)                      `BBKB._turn`
@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
@@ -44,7 +44,7 @@ from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
 from numbo.optimizers.parts.sparse import SparseSettings, sparse_search
 from numbo.rules import Loop, Probe, Rule
-from numbo.run.run import Run, Suggestion
+from numbo.run.situation import Situation, Suggestion
 from numbo.spaces import Arms, Space
 
 #: Maximum number of observations that a batch may leave out before they are taken in; no limit with ``resparsify=0``.
@@ -123,6 +123,7 @@ class BBKB(Optimizer):
             weight=1.0 if settings.beta == "reference" else ACCURACY, by_arrival=settings.beta == "paper"
         )
         self._model, self._chooser = sparse_search(self._run, settings, counting, by_variance=settings.min_batch > 1)
+        self._run = replace(self._run, claims=((self._model.kernel,),))
         self._width = 0.0  # alpha_fb, as a multiplier of sqrt(lambda var~), from the first feedback on
         self._batch_sizes: list[int] = []
 
@@ -149,21 +150,20 @@ class BBKB(Optimizer):
     def _new_rules(self) -> tuple[Rule, ...]:
         return Probe(), Loop(self._next)
 
-    def _next(self) -> Suggestion:
-        self._run.fork_search_rng()
-        return self._turn()
+    def _next(self, run: Situation) -> Suggestion:
+        self._chooser.fork(run.rng)
+        return self._turn(run)
 
-    def _turn(self) -> Suggestion:
+    def _turn(self, run: Situation) -> Suggestion:
         """One turn of the loop: what follows the last point, and then the next one."""
-        run = self._run
         with run.times.phase("model"):
-            self._follow(self._model.hallucinate(run.history, run.rng))  # lines 7 and 8, since the last turn
-            if self._batch_is_over() and self._model.may_take_in(run.history):  # line 5
-                self._take_in_feedback()  # lines 11 to 18
+            self._follow(run, self._model.hallucinate(run.history, run.rng))  # lines 7 and 8, since the last turn
+            if self._batch_is_over(run) and self._model.may_take_in(run.history):  # line 5
+                self._take_in_feedback(run)  # lines 11 to 18
         with run.times.phase("search"):
-            if self._explored_enough():
-                self._end_exploration()
-            x = self._chooser.next_point(self._model, self._width)  # line 4
+            if self._explored_enough(run):
+                self._end_exploration(run)
+            x = self._chooser.next_point(run, self._model, self._width)  # line 4
         return Suggestion(run.space_filling() if x is None else x)
 
     def _choose_batch(self, limit: int | None) -> list[Any]:
@@ -173,7 +173,7 @@ class BBKB(Optimizer):
         if design > 0:
             wanted = design if limit is None else min(design, limit)
             return batch + [self._hand_out() for _ in range(wanted - 1)]
-        while (limit is None or len(batch) < limit) and self._run.attempt(self._goes_on, lambda: False):
+        while (limit is None or len(batch) < limit) and self._attempt(self._goes_on, lambda: False):
             batch.append(self._hand_out(self._suggest(propose=self._turn)))
         return batch
 
@@ -181,20 +181,20 @@ class BBKB(Optimizer):
         """Whether the batch goes on after its last point; exploration for a minimum batch is no batch of its own."""
         if self._model.empty:
             return False
-        self._follow(self._model.hallucinate(self._run.history, self._run.rng))
-        return self._model.by_variance or not self._batch_is_over()
+        self._follow(self._run, self._model.hallucinate(self._run.history, self._run.rng))
+        return self._model.by_variance or not self._batch_is_over(self._run)
 
     # -- lines 7 and 8 -----------------------------------------------------------------------------------------
 
-    def _follow(self, change: Change) -> None:
+    def _follow(self, run: Situation, change: Change) -> None:
         """Let the bounds follow the model: alpha_fb is that of the last feedback."""
         if isinstance(change, NewBatch):
             self._width = self._alpha_fb(self._model)
-        self._chooser.follow(self._model, self._width, change)
+        self._chooser.follow(run, self._model, self._width, change)
 
     # -- section 4, appendix A.5: uncertainty sampling for a minimum batch -------------------------------------
 
-    def _explored_enough(self) -> bool:
+    def _explored_enough(self, run: Situation) -> bool:
         """Whether all variances are so small that batches will have `min_batch` points, and values may matter.
 
         A batch ends when ``C~ - 1 <= sum var~' <= size max var~'``. Later dictionaries have ``var~' <= 3 var~``, which
@@ -203,20 +203,20 @@ class BBKB(Optimizer):
         model = self._model
         if not model.by_variance:
             return False
-        largest = self._chooser.largest_variance(model, self._width) / model.kernel.covariance.noise_variance
+        largest = self._chooser.largest_variance(run, model, self._width) / model.kernel.covariance.noise_variance
         return largest <= (self.settings.ratio_threshold - 1.0) / (ACCURACY * self.settings.min_batch)
 
-    def _end_exploration(self) -> None:
+    def _end_exploration(self, run: Situation) -> None:
         """Let values matter from now on; a dictionary that counted pending points as observations is drawn again."""
         model = self._model
-        model.end_exploration(self._run.history)
+        model.end_exploration(run.history)
         if model.assumes:
-            self._follow(model.redraw(self._run.history, self._run.rng))
-        self._chooser.start(model, self._width)
+            self._follow(run, model.redraw(run.history, run.rng))
+        self._chooser.start(run, model, self._width)
 
     # -- line 5 ------------------------------------------------------------------------------------------------
 
-    def _batch_is_over(self) -> bool:
+    def _batch_is_over(self, run: Situation) -> bool:
         """Whether the pulls since the last feedback might have shrunk some variance by more than C~.
 
         Late in a run, where variances are small, a batch would go on for hundreds of points. Where pending points are
@@ -224,23 +224,23 @@ class BBKB(Optimizer):
         """
         model = self._model
         longest = max(LONGEST, self.settings.min_batch)
-        if model.resparsify > 0.0 and self._run.history.n - model.fed_back >= longest:
+        if model.resparsify > 0.0 and run.history.n - model.fed_back >= longest:
             return True
         if 1.0 + model.batch.total <= self.settings.ratio_threshold:  # lemma 1
             return False
         if self.settings.stopping == "global":
             return True
-        ratio = self._chooser.largest_ratio(model, self.settings.ratio_threshold)
+        ratio = self._chooser.largest_ratio(run, model, self.settings.ratio_threshold)
         return 1.0 + ratio > self.settings.ratio_threshold  # lemma 3
 
     # -- lines 11 to 18 ----------------------------------------------------------------------------------------
 
-    def _take_in_feedback(self) -> None:
+    def _take_in_feedback(self, run: Situation) -> None:
         """Take in the values that have arrived, with a new dictionary, or with the old one and points that join it."""
-        history = self._run.history
+        history = run.history
         if history.n > self._model.fed_back:
             self._batch_sizes.append(history.n - self._model.fed_back)
-        self._follow(self._model.take_in(history, self._run.rng))
+        self._follow(run, self._model.take_in(history, run.rng))
 
     # -- alpha_fb, theorem 2 -----------------------------------------------------------------------------------
 
@@ -257,11 +257,11 @@ class BBKB(Optimizer):
 
     # -- looking inside, state -----------------------------------------------------------------------------------
 
-    def _view(self, run: Run) -> ModelView:
+    def _view(self, run: Situation) -> ModelView:
         success = run.success()
         model = self._model.settled(run.history, run.rng)
         return model.view(run.history, run.rng, success, self._alpha_fb(model), tuple(self._batch_sizes))
 
     def _restore_model(self, state: dict[str, Any]) -> None:
         super()._restore_model(state)
-        self._follow(self._model.begin_again())
+        self._follow(self._run, self._model.begin_again())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from numbo._types import Array, AvoidRepeats, Beta, Direction, ObservationIndice
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Capabilities, Optimizer
 from numbo.rules import Again, Everywhere, GlobalModel, Opening, Probe, Recalled, Rule
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.search.gp_search import GPSearch
 from numbo.spaces import Arms, Space
 
@@ -38,7 +38,7 @@ class GPUCBSettings(GPSettings):
 class Everything:
     """All observations without copies."""
 
-    def members(self, run: Run, search: GPSearch) -> ObservationIndices:
+    def members(self, run: Situation, search: GPSearch) -> ObservationIndices:
         return run.noise.distinct(np.arange(run.history.n))
 
     def record(self, n: int, seconds: float) -> None:
@@ -79,7 +79,7 @@ class GPUCB(Optimizer):
     def _build(self) -> None:
         settings = self.settings
         self._search = GPSearch(self.space, settings, self._run.goal, self._sources)
-        self._run.listen(self._search.outputs.objectives)
+        self._run = replace(self._run, claims=tuple(zip(self._search.outputs.objectives, strict=True)))
 
     def _new_rules(self) -> tuple[Rule, ...]:
         model = GlobalModel(self._search, Everything())
@@ -91,8 +91,8 @@ class GPUCB(Optimizer):
     def _opening(self) -> Opening:
         return Recalled(self.n_initial, sources=self._sources) if self._sources else Opening(self.n_initial)
 
-    def _scores(self, run: Run, X: Array) -> Array:
+    def _scores(self, run: Situation, X: Array) -> Array:
         return copy.deepcopy(self._search).scores(run, Everything().members(run, self._search), X)
 
-    def _view(self, run: Run) -> ModelView:
+    def _view(self, run: Situation) -> ModelView:
         return copy.deepcopy(self._search).view(run, Everything().members(run, self._search))

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -67,7 +67,7 @@ from numbo.rules import (
     Scouts,
     Untried,
 )
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.search.front_search import FrontSearch
 from numbo.search.gp_search import GPSearch
 from numbo.search.local_search import LocalSearch
@@ -145,7 +145,7 @@ class Subset(Kept):
         self._selected_at = 0
         self._from_all = Schedule(reselect)
 
-    def members(self, run: Run, search: GPSearch) -> ObservationIndices:
+    def members(self, run: Situation, search: GPSearch) -> ObservationIndices:
         """All samples before the switch, the chosen subset after it (lines 15 and 17)."""
         n = run.history.n
         size = self.buffer.limit(n)
@@ -167,7 +167,7 @@ class Subset(Kept):
     def record(self, n: int, seconds: float) -> None:
         self.buffer.record(n, seconds)
 
-    def _select(self, run: Run, surrogate: Surrogate, pool: ObservationIndices, size: int) -> Indices:
+    def _select(self, run: Situation, surrogate: Surrogate, pool: ObservationIndices, size: int) -> Indices:
         """Positions in ``pool`` of the subset: initial, newest and best samples, and the criterion's choice."""
         history = run.history
         y = history.values()
@@ -345,7 +345,8 @@ class GSSBO(Optimizer):
         )
         self._engines = self._new_engines(settings)
         asks = settings.all_data and self.avoid_repeats == "auto"
-        self._run.listen(*(models.objectives for models in self._models), asks=asks)
+        claims = tuple(zip(*(models.objectives for models in self._models), strict=True))
+        self._run = replace(self._run, claims=claims, asks=asks)
 
     def _new_engines(self, settings: GSSBOSettings) -> tuple[LocalSearch, ...] | tuple[LocalSearch, PopulationSearch]:
         """The searches beside the global model."""
@@ -411,13 +412,13 @@ class GSSBO(Optimizer):
         pairs = (pair for models in self._models for pair in zip(models.objectives, self._run.noises, strict=True))
         return any(surrogate.averaged and noise.refuted for surrogate, noise in pairs)
 
-    def _scores(self, run: Run, X: Array) -> Array:
+    def _scores(self, run: Situation, X: Array) -> Array:
         search, subset = copy.deepcopy((self._search, self._subset))
         return search.scores(run, subset.members(run, search), X)
 
     # -- looking inside ------------------------------------------------------------------------------------------
 
-    def _view(self, run: Run) -> ModelView:
+    def _view(self, run: Situation) -> ModelView:
         search, subset = copy.deepcopy((self._search, self._subset))
         members = subset.members(run, search)
         return search.view(run, members, subset.buffer.size)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from numbo._interrupts import interrupts_get_out
+from numbo._interrupts import interrupts_get_out, raise_interrupt
 from numbo._types import Array
 from numbo.models.view import ModelView
 from numbo.run.failures import Trouble, trouble_of
-from numbo.run.run import GLOBAL, Run, Suggestion
+from numbo.run.situation import GLOBAL, Situation, Suggestion
 from numbo.spaces import Dimension
+from numbo.spaces.allowed import NoAnswer
 from numbo.spaces.completion import completions
 from numbo.trials import Pending
 from numbo.trials.pending import PendingPoints
@@ -22,6 +25,10 @@ from numbo.trials.record import Record
 
 if TYPE_CHECKING:
     from numbo.optimizers._transaction import Transaction
+
+T = TypeVar("T")
+
+logger = logging.getLogger("numbo")
 
 
 class Port(ABC):
@@ -38,7 +45,9 @@ class Port(ABC):
     the result, pass it to `learn` instead.
     """
 
-    _run: Run
+    _run: Situation
+    #: What a warning or the log has told: kinds of trouble, and that a model could not be fitted.
+    _warned_of: set[str]
     n_initial: int
 
     # -- suggestions -----------------------------------------------------------------------------------------------
@@ -70,8 +79,8 @@ class Port(ABC):
         Raises:
             ValueError: as `suggest`.
         """
-        with self._run.available.fixing(self._run.space.partial(fixed) if fixed else None):
-            return Suggestion(self._run.design.anywhere(seed))
+        run = self._keeping(self._run.space.partial(fixed) if fixed else None)
+        return Suggestion(run.design.anywhere(seed))
 
     @interrupts_get_out()
     def suggest_value(self, name: str, params: Mapping[str, Any], among: Dimension, seed: Any) -> Any:
@@ -106,7 +115,7 @@ class Port(ABC):
             X, permitted = space.allowed.mended(X, held)
             permitted &= space.allowed.rows(X)
             permitted |= not permitted.any()
-        scores = run.attempt(lambda: self._scores(run.quiet(), X), lambda: None)
+        scores = self._attempt(lambda: self._scores(run.quiet(), X), lambda: None)
         if scores is None:
             return None
         free = np.array([not self.taken(x) for x in X]) & permitted
@@ -133,14 +142,14 @@ class Port(ABC):
         self._repair()
         run = self._run
         if run.grid is not None and run.history.failed:  # how often a point may fail depends on how often others do
-            run.attempt(run.success, lambda: None)
+            self._attempt(run.success, lambda: None)
         if not run.available.exhausted:
             return False
         auto = run.available.avoid_repeats == "auto"
         unknown = auto and run.noise.claimed is None and run.history.n >= self.n_initial
         if not unknown:
             return True
-        claimed = run.attempt(lambda: self._view(run.quiet()).claimed_noise, lambda: 0.0)
+        claimed = self._attempt(lambda: self._view(run.quiet()).claimed_noise, lambda: 0.0)
         return not run.noise.plausible(claimed)
 
     @property
@@ -156,7 +165,29 @@ class Port(ABC):
     @property
     def fell_back(self) -> bool:
         """Whether a model could not be fitted, so that a space-filling point was suggested; the log says why."""
-        return self._run.warned
+        return "fallback" in self._warned_of
+
+    def _attempt(self, action: Callable[[], T], otherwise: Callable[[], T]) -> T:
+        """The result of ``action``, or of ``otherwise`` if it fails; the reason is logged once.
+
+        Raises:
+            NoAnswer: if a user's function fails, of which parameters are allowed.
+        """
+        try:
+            return action()
+        except NoAnswer:
+            raise
+        except Exception as error:
+            raise_interrupt(error)
+            if not self.fell_back:
+                reason = "No model could be fitted; a space-filling point is suggested instead."
+                logger.warning(reason, exc_info=True)
+                self._warned_of.add("fallback")
+            return otherwise()
+
+    def _keeping(self, fixed: Array | None) -> Situation:
+        """The run for a suggestion that keeps ``fixed (d,)`` values, NaN for free ones; None for none."""
+        return self._run if fixed is None else replace(self._run, fixed=fixed)
 
     # -- running trials ----------------------------------------------------------------------------------------------
 
@@ -244,10 +275,10 @@ class Port(ABC):
     def _suggest(self, seed: Any = None, position: int | None = None, fixed: Array | None = None) -> Suggestion: ...
 
     @abstractmethod
-    def _scores(self, run: Run, X: Array) -> Array: ...
+    def _scores(self, run: Situation, X: Array) -> Array: ...
 
     @abstractmethod
-    def _view(self, run: Run) -> ModelView: ...
+    def _view(self, run: Situation) -> ModelView: ...
 
     @abstractmethod
     def _record(

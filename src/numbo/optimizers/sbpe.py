@@ -7,7 +7,7 @@
            is drawn again when variances may have halved (the paper: for every point)
     8      the next point is the most uncertain one of those still in the race            `Race.next_point`
     9      it counts as observed at once: variances shrink                                `FeedbackModel.hallucinate`
-    10     n is counted by the history                                                    `Run.step`
+    10     n is counted by the history                                                    `Situation.step`
     11-13  left out: after N points batches go on, with about N points each
     14     values are told as they arrive; none matters before line 16                    `SBPE.tell`
     16     at its end, mean and variance by a dictionary of recursive RLS                 `SBPE._final_model`
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,7 +45,7 @@ from numbo.optimizers.parts.race import WIDTH, Filter, lambda_max, race_of
 from numbo.optimizers.parts.sparse import SparseSettings, sparse_search
 from numbo.rules import Loop, Probe, Rule
 from numbo.run.availability import ENUMERABLE
-from numbo.run.run import Run, Suggestion
+from numbo.run.situation import Situation, Suggestion
 from numbo.spaces import Arms, Space
 
 #: N, unless it is set.
@@ -114,7 +114,8 @@ class SBPE(Optimizer):
     def _build(self) -> None:
         settings = self.settings
         self._model, self._chooser = sparse_search(self._run, settings, by_variance=True, on_schedule=False)
-        self._race = race_of(self._run, self._chooser)
+        self._race = race_of(self.space, self._chooser)
+        self._run = replace(self._run, claims=((self._model.kernel,),), race=self._race.left)
         self._size = self._next_size(1)
         self._batch_start = 0
         self._batch_sizes: list[int] = []
@@ -147,7 +148,7 @@ class SBPE(Optimizer):
     @property
     def racing(self) -> Mask | None:
         """Which arms (A,) may still be the optimum; None in a space that is too large to be enumerated."""
-        return None if self._run.available.race is None else self._run.available.race.copy()
+        return None if self._race.left is None else self._race.left.copy()
 
     def next_batch(self, limit: int | None = None) -> list[Any]:
         """The points still missing from the current batch, at most ``limit``: to evaluate together, then tell.
@@ -168,31 +169,30 @@ class SBPE(Optimizer):
     def _new_rules(self) -> tuple[Rule, ...]:
         return Probe(), Loop(self._next)
 
-    def _next(self) -> Suggestion:
-        run = self._run
+    def _next(self, run: Situation) -> Suggestion:
         model = self._model
         with run.times.phase("selection"):
-            self._close_batches()  # lines 3, 16 and 17
+            self._close_batches(run)  # lines 3, 16 and 17
+        run = replace(run, race=self._race.left)
         if len(model.told(run.history)) + len(run.history.pending) == 0:
-            x = self._race.first_point(model)
+            x = self._race.first_point(run, model)
             return Suggestion(run.space_filling() if x is None else x)
-        run.fork_search_rng()
+        self._chooser.fork(run.rng)
         with run.times.phase("model"):
-            self._follow(model.hallucinate(run.history, run.rng))  # lines 7 and 9, since the last call
+            self._follow(run, model.hallucinate(run.history, run.rng))  # lines 7 and 9, since the last call
             shrunk = 1.0 + model.batch.total > RATIO_THRESHOLD
             if shrunk and model.may_take_in(run.history):
-                self._follow(model.take_in(run.history, run.rng))  # lines 6 and 7
+                self._follow(run, model.take_in(run.history, run.rng))  # lines 6 and 7
         with run.times.phase("search"):
-            x = self._race.next_point(model)  # line 8
+            x = self._race.next_point(run, model)  # line 8
         return Suggestion(run.space_filling() if x is None else x)
 
-    def _follow(self, change: Change) -> None:
+    def _follow(self, run: Situation, change: Change) -> None:
         """Let the search follow the model."""
-        self._chooser.follow(self._model, WIDTH, change)
+        self._chooser.follow(run, self._model, WIDTH, change)
 
-    def _close_batches(self) -> None:
+    def _close_batches(self, run: Situation) -> None:
         """End every batch whose values have arrived, and start the next one with an empty dictionary."""
-        run = self._run
         kernel = self._model.kernel
         open_since = self._batch_start
         while run.history.n - self._batch_start >= self._size:
@@ -201,15 +201,16 @@ class SBPE(Optimizer):
             self._batch_sizes.append(self._size)
             self._size = self._next_size(self._size)  # line 3
             if kernel.fixed:  # each batch alone
-                self._eliminate(start, self._batch_start)
+                self._eliminate(run, start, self._batch_start)
         if self._batch_start == open_since:
             return
         if not kernel.fixed:  # all observations together, by what they say about the kernel
             end = self._batch_start
             kernel.learn(run.history.X[:end], run.history.values(end), run.rng)
             self._race.start_again()
-            self._eliminate(0, end)
+            self._eliminate(run, 0, end)
         self._model.forget(self._batch_start if kernel.fixed else 0)  # line 4
+        self._run = replace(self._run, race=self._race.left)
 
     # -- lines 16 and 17 ---------------------------------------------------------------------------------------
 
@@ -234,10 +235,10 @@ class SBPE(Optimizer):
         gp.set_values(np.bincount(told, values, pulls.u)[points].astype(np.float64))
         return gp
 
-    def _eliminate(self, start: int, end: int) -> None:
+    def _eliminate(self, run: Situation, start: int, end: int) -> None:
         """Line 17: only points whose upper bound is at least the best lower bound stay in the race."""
         gp = self._final_model(start, end)
-        self._race.eliminate(self._filter(gp, end - start), self._model, gp.X)
+        self._race.eliminate(run, self._filter(gp, end - start), self._model, gp.X)
 
     def _filter(self, gp: SparseGP, n: int) -> Filter:
         """The confidence bounds of a batch of ``n`` observations."""
@@ -261,7 +262,7 @@ class SBPE(Optimizer):
 
     # -- looking inside, state -----------------------------------------------------------------------------------
 
-    def _view(self, run: Run) -> ModelView:
+    def _view(self, run: Situation) -> ModelView:
         """By a model of all observations, not of the present batch alone."""
         success = run.success()
         model = self._model.settled(run.history, run.rng)
@@ -269,4 +270,5 @@ class SBPE(Optimizer):
 
     def _restore_model(self, state: dict[str, Any]) -> None:
         super()._restore_model(state)
-        self._follow(self._model.begin_again())
+        self._run = replace(self._run, race=self._race.left)
+        self._follow(self._run, self._model.begin_again())

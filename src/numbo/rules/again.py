@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numbo.rules.everywhere import GlobalModel
 from numbo.rules.rule import Circumstance, space_enumerated, values_fixed
-from numbo.run.run import Run, Suggestion
+from numbo.run.situation import Situation, Suggestion
 from numbo.search.second_chance import SecondChance
 from numbo.spaces import SearchSpace
 
@@ -18,8 +18,8 @@ class Again:
         self._model = model
         self._chance = SecondChance(space)
 
-    def propose(self, run: Run) -> Suggestion | None:
-        run.available.forgiven = frozenset()
+    def propose(self, run: Situation) -> Suggestion | None:
+        run.forgiven.clear()
         again = self._chance.due(run)
         if again is None:
             return None

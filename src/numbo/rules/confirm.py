@@ -10,7 +10,7 @@ import numpy as np
 from numbo.models.moments import moments
 from numbo.models.surrogate import Surrogate
 from numbo.rules.rule import Circumstance, is_turn, several_objectives, values_fixed
-from numbo.run.run import Run, Suggestion
+from numbo.run.situation import Situation, Suggestion
 from numbo.trials import best_first
 
 #: One suggestion in this many, among so many of the best points by the model, each of which is measured so often, with
@@ -36,7 +36,7 @@ class Confirm:
     surrogate: Surrogate
     silent_with: tuple[Circumstance, ...] = (values_fixed, several_objectives)
 
-    def propose(self, run: Run) -> Suggestion | None:
+    def propose(self, run: Situation) -> Suggestion | None:
         history = run.history
         wanted = history.effort.stopped > 0 and run.available.avoid_repeats == "auto"
         if not (wanted and is_turn(run.turn, TURN) and run.noise.shown) or not len(self.surrogate.members):

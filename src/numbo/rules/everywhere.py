@@ -9,7 +9,7 @@ from typing import Protocol
 
 from numbo._types import Array, ObservationIndices
 from numbo.rules.rule import Circumstance, is_turn, noise_found, several_objectives, space_enumerated, values_fixed
-from numbo.run.run import Run, Suggestion
+from numbo.run.situation import Situation, Suggestion
 from numbo.search.gp_search import GPSearch
 from numbo.search.local_search import LocalSearch
 
@@ -34,7 +34,7 @@ ENDS_FROM = 50
 class Members(Protocol):
     """Chooses the observations that the global model is conditioned on."""
 
-    def members(self, run: Run, search: GPSearch) -> ObservationIndices: ...
+    def members(self, run: Situation, search: GPSearch) -> ObservationIndices: ...
 
     def record(self, n: int, seconds: float) -> None:
         """Learn how many ``seconds`` a suggestion has taken with ``n`` observations."""
@@ -51,7 +51,7 @@ class GlobalModel:
     search: GPSearch
     chosen: Members
 
-    def best(self, run: Run, among: Callable[[], Array] | None = None, *, ends: bool = False) -> Array | None:
+    def best(self, run: Situation, among: Callable[[], Array] | None = None, *, ends: bool = False) -> Array | None:
         """The best point (d,), by default of the whole space; None if all points ``among`` which it is are taken.
 
         The points (c, d) are made once the model is up to date. With ``ends``, the best one for an end of the front,
@@ -66,18 +66,18 @@ class GlobalModel:
         self.chosen.record(run.history.n, time.perf_counter() - started)
         return x
 
-    def beyond(self, run: Run) -> Array | None:
+    def beyond(self, run: Situation) -> Array | None:
         """A point (d,) along the front, between and beyond its pieces; None if none may be worth it."""
         started = time.perf_counter()
         x = self.search.beyond(run, self.chosen.members(run, self.search))
         self.chosen.record(run.history.n, time.perf_counter() - started)
         return x
 
-    def scores(self, run: Run, X: Array) -> Array:
+    def scores(self, run: Situation, X: Array) -> Array:
         """The acquisition function (c,) at points ``X (c, d)``."""
         return self.search.scores(run, self.chosen.members(run, self.search), X)
 
-    def update(self, run: Run) -> None:
+    def update(self, run: Situation) -> None:
         self.search.update(run, self.chosen.members(run, self.search))
 
 
@@ -94,7 +94,7 @@ class Recalling:
     model: GlobalModel
     silent_with: tuple[Circumstance, ...] = (values_fixed,)
 
-    def propose(self, run: Run) -> Suggestion | None:
+    def propose(self, run: Situation) -> Suggestion | None:
         if run.history.n >= RECALLED:
             return None
         x = self.model.best(run)
@@ -116,7 +116,7 @@ class Rebuilt:
     least: int
     silent_with: tuple[Circumstance, ...] = ()
 
-    def propose(self, run: Run) -> None:
+    def propose(self, run: Situation) -> None:
         known = self.model.search.surrogate.updated_at
         n = run.history.n
         if n >= self.least and (known == 0 or n - known > STALE):
@@ -138,7 +138,7 @@ class Lines:
     local: LocalSearch
     silent_with: tuple[Circumstance, ...] = (noise_found, several_objectives, values_fixed)
 
-    def propose(self, run: Run) -> Suggestion | None:
+    def propose(self, run: Situation) -> Suggestion | None:
         if run.space.d < LINES_FROM or not self.local.trust_region.narrow:
             return None
         x = self.model.best(run, lambda: self.model.search.lines(run))
@@ -160,7 +160,7 @@ class Ends:
     model: GlobalModel
     silent_with: tuple[Circumstance, ...] = (values_fixed, space_enumerated)
 
-    def propose(self, run: Run) -> Suggestion | None:
+    def propose(self, run: Situation) -> Suggestion | None:
         history = run.history
         if not (history.several and history.any_feasible and is_turn(run.turn, TURN_OF_END)) or history.n < ENDS_FROM:
             return None
@@ -177,6 +177,6 @@ class Everywhere:
     model: GlobalModel
     silent_with: tuple[Circumstance, ...] = ()
 
-    def propose(self, run: Run) -> Suggestion:
+    def propose(self, run: Situation) -> Suggestion:
         x = self.model.best(run)
         return Suggestion(run.space_filling() if x is None else x)

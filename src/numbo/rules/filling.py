@@ -12,7 +12,7 @@ from numbo.models.surrogate import Surrogate
 from numbo.rules.everywhere import GlobalModel
 from numbo.rules.in_turn import of_engines
 from numbo.rules.rule import Circumstance, is_turn, several_objectives, values_fixed
-from numbo.run.run import Run, Suggestion
+from numbo.run.situation import Situation, Suggestion
 from numbo.trials import SCOUT, best_first
 
 #: The best mean stands out if it exceeds the median over `EVEN` points of the space by `STANDS_OUT` standard deviations
@@ -50,7 +50,7 @@ class Scouts:
     first: int
     silent_with: tuple[Circumstance, ...] = ()
 
-    def propose(self, run: Run) -> Suggestion | None:
+    def propose(self, run: Situation) -> Suggestion | None:
         history = run.history
         if not history.scout_is_due(self.share):
             return None
@@ -73,13 +73,13 @@ class Filling:
     turn: int
     silent_with: tuple[Circumstance, ...] = (values_fixed, several_objectives)
 
-    def propose(self, run: Run) -> Suggestion | None:
+    def propose(self, run: Situation) -> Suggestion | None:
         if is_turn(run.turn, self.turn) or stands_out(run, self.surrogate):
             return None
         return Suggestion(run.scout(of_engines(run.turn, self.turn)))
 
 
-def stands_out(run: Run, surrogate: Surrogate) -> bool:
+def stands_out(run: Situation, surrogate: Surrogate) -> bool:
     """Whether the best point stands out from the noise; otherwise a local search would settle at a lucky value.
 
     The noise is that among the best members (`_noise_of_the_best`).
@@ -92,7 +92,7 @@ def stands_out(run: Run, surrogate: Surrogate) -> bool:
     return rise >= STANDS_OUT * _noise_of_the_best(run, surrogate)
 
 
-def _noise_of_the_best(run: Run, surrogate: Surrogate) -> float:
+def _noise_of_the_best(run: Situation, surrogate: Surrogate) -> float:
     """Standard deviation of the noise among the best members: at most that of all, less if residuals are smaller."""
     gp = surrogate.gp
     best = best_first(gp.fitted_means)[:BEST]

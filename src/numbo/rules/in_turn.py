@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from numbo.rules.rule import Circumstance, is_turn
-from numbo.run.run import Run, Suggestion
+from numbo.run.situation import Situation, Suggestion
 from numbo.search.engine import Engine
 
 
@@ -22,7 +22,7 @@ class InTurn:
     turn: int
     silent_with: tuple[Circumstance, ...] = ()
 
-    def propose(self, run: Run) -> Suggestion | None:
+    def propose(self, run: Situation) -> Suggestion | None:
         first = of_engines(run.turn, self.turn) % len(self.engines)
         in_turn = self.engines[first:] + self.engines[:first]
         eager = [engine for engine in in_turn if engine.eager(run)]

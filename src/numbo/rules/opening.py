@@ -8,7 +8,7 @@ from numbo.models.earlier import Sources
 from numbo.models.sources import opening
 from numbo.rules.rule import Circumstance, values_fixed
 from numbo.run.candidates import CANDIDATES
-from numbo.run.run import Run, Suggestion
+from numbo.run.situation import Situation, Suggestion
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,14 @@ class Opening:
     n: int
     replaces_failures: bool = False
 
-    def lasts(self, run: Run) -> bool:
+    def lasts(self, run: Situation) -> bool:
         history = run.history
         few = history.step < self.n
         if self.replaces_failures:
             few = history.n + len(history.pending) < self.n and history.step < 2 * self.n
         return few or history.blind
 
-    def point(self, run: Run, position: int | None) -> Suggestion:
+    def point(self, run: Situation, position: int | None) -> Suggestion:
         """The point at a ``position`` of the design, by default at the number of points so far."""
         return Suggestion(run.first_point(self.n, position))
 
@@ -49,7 +49,7 @@ class Recalled(Opening):
 
     sources: tuple[Sources, ...] = ()
 
-    def point(self, run: Run, position: int | None) -> Suggestion:
+    def point(self, run: Situation, position: int | None) -> Suggestion:
         number = run.step if position is None else position
         if 0 < number < self.n:
             return super().point(run, number - 1)
@@ -66,6 +66,6 @@ class Probe:
 
     silent_with: tuple[Circumstance, ...] = (values_fixed,)
 
-    def propose(self, run: Run) -> Suggestion | None:
+    def propose(self, run: Situation) -> Suggestion | None:
         x = run.available.probe()
         return None if x is None else Suggestion(x)

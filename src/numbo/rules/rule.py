@@ -10,25 +10,25 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from numbo.run.run import Run, Suggestion
+from numbo.run.situation import Situation, Suggestion
 
-Circumstance = Callable[[Run], bool]
+Circumstance = Callable[[Situation], bool]
 
 
-def values_fixed(run: Run) -> bool:
+def values_fixed(run: Situation) -> bool:
     """Whether the suggestion must keep some given values."""
     return run.available.fixed is not None
 
 
-def several_objectives(run: Run) -> bool:
+def several_objectives(run: Situation) -> bool:
     return run.history.several
 
 
-def noise_found(run: Run) -> bool:
+def noise_found(run: Situation) -> bool:
     return run.noise.found
 
 
-def space_enumerated(run: Run) -> bool:
+def space_enumerated(run: Situation) -> bool:
     """Whether the points of the space are kept as a list."""
     return run.grid is not None
 
@@ -43,7 +43,7 @@ class Rule(Protocol):
     @property
     def silent_with(self) -> tuple[Circumstance, ...]: ...
 
-    def propose(self, run: Run) -> Suggestion | None:
+    def propose(self, run: Situation) -> Suggestion | None:
         """The next point; None if it has none, or if it is not its turn."""
 
 
@@ -51,19 +51,19 @@ class Rule(Protocol):
 class Loop:
     """The loop of a paper, which always has a next point."""
 
-    turn: Callable[[], Suggestion]
+    turn: Callable[[Situation], Suggestion]
     silent_with: tuple[Circumstance, ...] = ()
 
-    def propose(self, run: Run) -> Suggestion:
-        return self.turn()
+    def propose(self, run: Situation) -> Suggestion:
+        return self.turn(run)
 
 
-def silent(rule: Rule, run: Run) -> bool:
+def silent(rule: Rule, run: Situation) -> bool:
     """Whether a circumstance silences a rule."""
     return any(holds(run) for holds in rule.silent_with)
 
 
-def first_of(rules: Iterable[Rule], run: Run) -> Suggestion:
+def first_of(rules: Iterable[Rule], run: Situation) -> Suggestion:
     """The suggestion of the first of the ``rules`` that has one; the last always has."""
     found = (rule.propose(run) for rule in rules if not silent(rule, run))
     for suggestion in found:

@@ -14,7 +14,7 @@ import numpy as np
 from numbo._types import Array, Indices
 from numbo.rules.everywhere import GlobalModel
 from numbo.rules.rule import Circumstance, is_turn, several_objectives, space_enumerated, values_fixed
-from numbo.run.run import Run, Suggestion
+from numbo.run.situation import Situation, Suggestion
 from numbo.search.categories import with_categories
 from numbo.spaces import SearchSpace
 
@@ -61,7 +61,7 @@ class Combinations:
         self._left = set(itertools.product(*map(range, sizes))) if math.prod(sizes) <= most else set()
         self._known = 0
 
-    def untried(self, run: Run) -> Indices:
+    def untried(self, run: Situation) -> Indices:
         """Numbers (k, c) of the categories of each combination that has no trial and is not pending."""
         if not self._left:
             return np.empty((0, len(self._at)), dtype=np.int64)
@@ -73,7 +73,7 @@ class Combinations:
     def _of(self, X: Array) -> set[tuple[int, ...]]:
         return set(map(tuple, self._space.cells(X)[:, self._at].tolist()))
 
-    def best(self, run: Run) -> Suggestion | None:
+    def best(self, run: Situation) -> Suggestion | None:
         """The best point with an untried combination; None if there is none left."""
         if not len(untried := self.untried(run)):
             return None
@@ -97,7 +97,7 @@ class Untried(Combinations):
         several = np.count_nonzero(space.sizes[at] > 1.0) > 1
         self._begins = 0 if several else LEFT
 
-    def propose(self, run: Run) -> Suggestion | None:
+    def propose(self, run: Situation) -> Suggestion | None:
         fixed = run.available.fixed
         if fixed is not None and not np.isnan(fixed[self._at]).all():
             return None
@@ -123,14 +123,14 @@ class Elsewhere:
         groups = [at] if few and len(at) else list(at[:, None])
         self._groups = [Combinations(model, space, group, LISTED_LATE) for group in groups]
 
-    def propose(self, run: Run) -> Suggestion | None:
+    def propose(self, run: Situation) -> Suggestion | None:
         if not self._groups or is_turn(run.turn, KEPT) or not stands_still(run):
             return None
         found = (group.best(run) for group in self._groups)
         return next((suggestion for suggestion in found if suggestion is not None), None)
 
 
-def stands_still(run: Run) -> bool:
+def stands_still(run: Situation) -> bool:
     """Whether the newest `STILL` observations have improved the best one by last digits at most."""
     scores = run.history.scores()
     if len(scores) <= STILL:

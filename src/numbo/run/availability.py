@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 
@@ -53,69 +54,87 @@ def unseen_of(known: Unseen | None, history: History, *, space: Domain, new: Mas
     return Unseen(history.n, rows)
 
 
+@dataclass(frozen=True)
+class Places:
+    """The points of a space, if they can be enumerated.
+
+    Attributes:
+        space: the searched space.
+        grid: (A, d) all points of a space that can be enumerated, otherwise None.
+        permitted: (A,) which of them are allowed by what is known of the parameters together; None for all.
+        fold: the fold of the `Unseen` points of the grid.
+    """
+
+    space: Domain
+    grid: Array | None
+    permitted: Mask | None
+    fold: Callable[..., Unseen]
+
+    @classmethod
+    def of(cls, space: Domain) -> Places:
+        grid = space.grid() if space.cardinality <= ENUMERABLE or space.explicit else None
+        permitted = space.permitted
+        if grid is not None and permitted is None and space.allowed is not None:
+            permitted = space.allowed.rows(grid)
+        new = np.ones(0 if grid is None else len(grid), dtype=bool)
+        if isinstance(space, Arms):
+            new &= space.first
+        if permitted is not None and grid is not None:
+            new &= permitted
+        return cls(space, grid, permitted, partial(unseen_of, space=space, new=new))
+
+    def without(self, rows: Mask, points: Sequence[Array] | Array) -> Mask:
+        """The ``rows (A,)`` of the grid without these ``points``; changed in place."""
+        if len(points):
+            rows[self.space.grid_index(np.asarray(points))] = False
+        return rows
+
+
+@dataclass(frozen=True)
 class Availability:
     """Which points the next suggestion may be.
 
     Args:
-        space: the searched space.
+        places: the points of the searched space.
         history, feasibility, noises: the data, the model of failures, and the noise of each objective.
         avoid_repeats: whether observed and pending points may not be suggested again; with ``"auto"``, observed points
             may if values are noisy.
-
-    Attributes:
-        grid: (A, d) all points of a space that can be enumerated, otherwise None.
-        race: (A,) which of them an algorithm still considers, None for all. Points outside the race are never
-            suggested. When all points in it are taken, they are repeated.
+        fixed: (d,) coordinates that the suggestion must keep, NaN for free ones; None for none.
+        race: (A,) which points of the grid an algorithm still considers, None for all. Points outside the race are
+            never suggested. When all points in it are taken, they are repeated.
         forgiven: the identities of points that may be suggested though they have failed.
-        fixed: (d,) coordinates that the present suggestion must keep, NaN for free ones; None for none.
     """
 
-    def __init__(
-        self,
-        space: Domain,
-        history: History,
-        feasibility: Feasibility,
-        noises: Sequence[Noise],
-        avoid_repeats: bool | str,
-    ) -> None:
-        self.space = space
-        self.avoid_repeats = avoid_repeats
-        self._history = history
-        self._feasibility = feasibility
-        self._noises = noises
-        self.forgiven: frozenset[bytes] = frozenset()
-        self.fixed: Array | None = None
-        self.grid: Array | None = space.grid() if space.cardinality <= ENUMERABLE or space.explicit else None
-        self.race: Mask | None = None
-        new = np.ones(0 if self.grid is None else len(self.grid), dtype=bool)
-        self._permitted = space.permitted
-        if self.grid is not None and self._permitted is None and space.allowed is not None:
-            self._permitted = space.allowed.rows(self.grid)
-        if isinstance(space, Arms):
-            new &= space.first
-        if self._permitted is not None and self.grid is not None:
-            new &= self._permitted
-        self._fold = partial(unseen_of, space=space, new=new)
+    places: Places
+    history: History
+    feasibility: Feasibility
+    noises: Sequence[Noise]
+    avoid_repeats: bool | str
+    fixed: Array | None = None
+    race: Mask | None = None
+    forgiven: Collection[bytes] = ()
+
+    @property
+    def space(self) -> Domain:
+        """The searched space."""
+        return self.places.space
+
+    @property
+    def grid(self) -> Array | None:
+        """All points (A, d) of a space that can be enumerated, otherwise None."""
+        return self.places.grid
 
     @property
     def _noise(self) -> Noise:
         """The noise of the objective whose models find most noise."""
-        return max(self._noises, key=lambda noise: noise.claimed or 0.0)
-
-    def restrict(self, race: Mask) -> None:
-        """Restrict suggestions to the points ``race (A,)`` of the grid."""
-        self.race = race
+        return max(self.noises, key=lambda noise: noise.claimed or 0.0)
 
     @property
     def _unseen(self) -> Mask:
         """Which points (A,) of the grid are `Unseen`; not to be changed."""
-        return self._history.fact(self._fold).rows
+        return self.history.fact(self.places.fold).rows
 
     # -- coordinates that are fixed ------------------------------------------------------------------------------
-
-    def fixing(self, coordinates: Array | None) -> _Fixing:
-        """A context in which suggestions keep ``coordinates (d,)``, NaN for free ones; None for none."""
-        return _Fixing(self, coordinates)
 
     def fix(self, points: Array) -> Array:
         """``points (..., d)`` with the coordinates that the present suggestion must keep."""
@@ -146,7 +165,7 @@ class Availability:
     def permits(self, x: Array) -> bool:
         """Whether ``x (d,)`` is allowed by what is known of the parameters together."""
         if self.grid is not None:
-            return self._permitted is None or bool(self._permitted[self.space.grid_index(x[None])[0]])
+            return self.places.permitted is None or bool(self.places.permitted[self.space.grid_index(x[None])[0]])
         allowed = self.space.allowed
         return allowed is None or (allowed.holds(x) if self.fixed is None else allowed.holds_nearly(x))
 
@@ -164,23 +183,20 @@ class Availability:
         if self.permits(x):
             return x
         if self.grid is not None:
-            assert self._permitted is not None
-            rows = np.flatnonzero(self._with_fixed(self._permitted.copy()))
+            assert self.places.permitted is not None
+            rows = np.flatnonzero(self._with_fixed(self.places.permitted.copy()))
             if len(rows):
                 nearest: Array = self.grid[rows[int(np.argmin(np.sum((self.grid[rows] - x) ** 2, axis=1)))]]
                 return nearest
         elif allowed is not None and (found := allowed.near(x, self.fixed)) is not None:
             return found
-        if held := self._names_held():
-            reason = f"The values that are given for {held} allow no values of the other parameters that meet allowed="
+        if self.held is not None:
+            names = [name for name, one in zip(self.space.names, self.held, strict=True) if one]
+            reason = f"The values that are given for {names} allow no values of the other parameters that meet allowed="
         else:
             reason = "allowed= has a function that does not always say the same of the same parameters"
         warnings.warn(f"{reason}, or none was found: the suggestion does not meet it.", stacklevel=2)
         return x
-
-    def _names_held(self) -> list[str]:
-        held = self.held
-        return [] if held is None else [name for name, one in zip(self.space.names, held, strict=True) if one]
 
     # -- one point -----------------------------------------------------------------------------------------------
 
@@ -193,7 +209,7 @@ class Availability:
         """`taken`, whether it is allowed or not: to ask for that takes longer."""
         if self._given_up_on(x):
             return True
-        history = self._history
+        history = self.history
         if not self.avoid_repeats or self._probes(x):
             return False
         if history.is_pending(x):
@@ -213,32 +229,32 @@ class Availability:
 
     def _given_up_on(self, x: Array) -> bool:
         key = point_key(x)
-        if key in self._history.excluded:
+        if key in self.history.excluded:
             return True
         if key in self.forgiven:
             return False
-        return self._history.has_failed(x) and (self._given_up(key) or self.grid is None or bool(self._fresh().any()))
+        return self.history.has_failed(x) and (self._given_up(key) or self.grid is None or bool(self._fresh().any()))
 
     def _given_up(self, key: bytes) -> bool:
         """Whether a point has failed too often; of a list of points, until it has waited as long as a category would.
 
         Otherwise a few failures by chance, early in a run, would leave only repeats of what succeeded.
         """
-        history = self._history
+        history = self.history
         count = history.failed_counts[key]
-        if count < self._feasibility.patience or key in history.first:
+        if count < self.feasibility.patience or key in history.first:
             return False
-        if self.grid is None or self._feasibility.learn != "auto":
+        if self.grid is None or self.feasibility.learn != "auto":
             return True
         return history.told - history.failed_last[key] <= WAITING * 2.0**count
 
     def _fresh(self) -> Mask:
         """The points (A,) of the grid, in the race if there is one, that nobody tries or has tried, and that may be
         suggested."""
-        history = self._history
+        history = self.history
         rows = self._unseen.copy() if self.race is None else self._unseen & self.race
         tried = [*history.excluded.values(), *history.failed.values()]
-        return self._not_pending(self._with_fixed(self._without(rows, tried)))
+        return self._not_pending(self._with_fixed(self.places.without(rows, tried)))
 
     # -- repeats -------------------------------------------------------------------------------------------------
 
@@ -251,16 +267,16 @@ class Availability:
         """
         if self.avoid_repeats != "auto":
             return not self.avoid_repeats
-        history = self._history
+        history = self.history
         noise = self._noise
         if not (history.all_final or noise.shown):
             return False
         if not noise.found:
-            return self.grid is not None and noise.plausible(noise.claimed) and not self._anything_new()
+            return self.grid is not None and noise.plausible(noise.claimed) and self.left == 0.0
         checks = noise.checks
         few = checks < SOON and checks + history.pending_again() < SOON
         in_turn = history.turn % AGAIN == AGAIN - 1 and checks >= SOON
-        return self.race is not None or in_turn or few or not self._anything_new()
+        return self.race is not None or in_turn or few or self.left == 0.0
 
     def probe(self) -> Array | None:
         """One of the best points (d,), to be measured again if only a repeat can show noise; None if there is no need.
@@ -268,33 +284,31 @@ class Availability:
         This is so if a model finds noise and there are no repeats yet. It is also so with categorical parameters only:
         no point informs another, so without repeats the model cannot separate noise from signal.
         """
-        history = self._history
+        history = self.history
         noise = self._noise
         if self.avoid_repeats != "auto" or self.fixed is not None or self.race is not None:
             return None
         if history.n < PROBED or history.best < 0:
             return None
         categories = bool(np.all(self.space.categorical)) and noise.unmeasured
-        if not (any(one.unsettled for one in self._noises) or categories or self._at_odds()):
+        if not (any(one.unsettled for one in self.noises) or categories or self._at_odds()):
             return None
         several = history.front.rows if history.several else np.flatnonzero(history.y == history.y[history.best])
         best = (history.X[i] for i in several)
-        asked = (x for x in best if not (self._unsure(x) or noise.asked_again(history.first[point_key(x)])))
+        # who evaluates a coordinate that is inactive without a condition may give it a value
+        sure = (x for x in best if not np.any((x == INACTIVE) & self.space.optional))
+        asked = (x for x in sure if not noise.asked_again(history.first[point_key(x)]))
         return next((x for x in asked if not (self.barred(x) or history.is_pending(x))), None)
-
-    def _unsure(self, x: Array) -> bool:
-        """Whether a coordinate of ``x (d,)`` is inactive without a condition: who evaluates it may give it a value."""
-        return bool(np.any((x == INACTIVE) & self.space.optional))
 
     def _at_odds(self) -> bool:
         """Whether few repeats show no noise in an objective, but its model finds some, and other objectives are
         noisy."""
-        doubtful = any(one.refuted and (one.claimed or 0.0) > NOISY for one in self._noises)
-        return doubtful and any(one.found for one in self._noises) and self._noise.checks < AT_ODDS
+        doubtful = any(one.refuted and (one.claimed or 0.0) > NOISY for one in self.noises)
+        return doubtful and any(one.found for one in self.noises) and self._noise.checks < AT_ODDS
 
     def _probes(self, x: Array) -> bool:
         """Whether ``x (d,)`` is the point that `probe` returns."""
-        if not self._history.is_observed(x):
+        if not self.history.is_observed(x):
             return False
         wanted = self.probe()
         return wanted is not None and point_key(wanted) == point_key(x)
@@ -310,9 +324,9 @@ class Availability:
         if self.race is not None:
             free = self._free_in(self.race)
             return ~free if free.any() else ~(self.race & self._free(anyhow=True))
-        history = self._history
+        history = self.history
         anything = self.avoid_repeats or history.failed or history.excluded or self.fixed is not None
-        anything = anything or self._permitted is not None
+        anything = anything or self.places.permitted is not None
         return ~self._free() if anything else None
 
     @property
@@ -338,29 +352,19 @@ class Availability:
     def _free_in(self, race: Mask | None) -> Mask:
         return self._free() if race is None else race & self._free()
 
-    def _anything_new(self) -> bool:
-        """Whether there is a point that may be suggested and is neither observed nor pending."""
-        return self.left > 0.0
-
     def _not_pending(self, rows: Mask) -> Mask:
         """The ``rows (A,)`` of the grid without pending points."""
-        return self._without(rows.copy(), self._history.pending.X)
+        return self.places.without(rows.copy(), self.history.pending.X)
 
     def _open(self, rows: Mask) -> Mask:
         """The ``rows (A,)`` of the grid that are not barred and have the fixed values; changed in place."""
-        history = self._history
+        history = self.history
         failed = history.failed
-        if self._permitted is not None:
-            rows &= self._permitted
+        if self.places.permitted is not None:
+            rows &= self.places.permitted
         out = [*history.excluded.values(), *(x for key, x in failed.items() if self._given_up(key))]
-        rows = self._with_fixed(self._without(rows, out))
-        return self._without(rows, list(failed.values())) if failed and self._fresh().any() else rows
-
-    def _without(self, rows: Mask, points: Sequence[Array] | Array) -> Mask:
-        """The ``rows (A,)`` of the grid without these ``points``; changed in place."""
-        if len(points):
-            rows[self.space.grid_index(np.asarray(points))] = False
-        return rows
+        rows = self._with_fixed(self.places.without(rows, out))
+        return self.places.without(rows, list(failed.values())) if failed and self._fresh().any() else rows
 
     def _with_fixed(self, rows: Mask) -> Mask:
         """The ``rows (A,)`` of the grid that have the fixed values; changed in place."""
@@ -368,17 +372,3 @@ class Availability:
             assert self.grid is not None
             rows &= np.all(self.fix(self.grid) == self.grid, axis=1)
         return rows
-
-
-class _Fixing:
-    """The block of `Availability.fixing`."""
-
-    def __init__(self, available: Availability, coordinates: Array | None) -> None:
-        self._available = available
-        self._coordinates = coordinates
-
-    def __enter__(self) -> None:
-        self._available.fixed = self._coordinates
-
-    def __exit__(self, *error: object) -> None:
-        self._available.fixed = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -90,7 +91,7 @@ class Candidates:
     def __init__(self, space: Domain, seed: int) -> None:
         self.space = space
         self.seed = seed
-        self._base: Array | None = None
+        self._sequence: Array | None = None
 
     def spread(self, count: int, rng: np.random.Generator) -> Array:
         """``count`` space-filling points (count, d): one Sobol set, shifted at random each time."""
@@ -98,11 +99,26 @@ class Candidates:
 
     def even(self, count: int) -> Array:
         """The first ``count`` points (count, d) of the set, without a shift."""
-        if self._base is None:
+        if self._sequence is None or count > len(self._sequence):
             from scipy.stats import qmc
 
-            self._base = qmc.Sobol(self.space.d, scramble=True, rng=self.seed).random(CANDIDATES)
-        return self._base[:count]
+            size = 2 ** math.ceil(math.log2(max(count, CANDIDATES)))
+            self._sequence = qmc.Sobol(self.space.d, scramble=True, rng=self.seed).random(size)
+        return self._sequence[:count]
+
+    @cached_property
+    def known(self) -> Array:
+        """The known allowed points (k, d), in the order in which each is farthest from those before it."""
+        assert self.space.allowed is not None
+        anchors = self.space.allowed.anchors
+        some = anchors[np.random.default_rng(self.seed).permutation(len(anchors))]
+        distance = np.full(len(some), np.inf)
+        order = [0]
+        for _ in range(1, len(some)):
+            distance = np.minimum(distance, np.sum((some - some[order[-1]]) ** 2, axis=1))
+            order.append(int(np.argmax(distance)))
+        ordered: Array = some[order]
+        return ordered
 
     def groups(
         self, elites: Array, lengthscales: Array, rng: np.random.Generator, count: int = CANDIDATES

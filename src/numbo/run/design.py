@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,38 +21,33 @@ WINDOW = 64
 BLOCK = 16
 
 
+@dataclass(frozen=True)
 class Design:
     """A scrambled Sobol sequence, and the usual point of a space.
 
     Args:
         available: which points may be suggested.
-        seed: seed of all space-filling points.
-
-    Attributes:
-        candidates: starting points for searches of large spaces.
+        candidates: all space-filling points.
     """
 
-    def __init__(self, available: Availability, seed: int) -> None:
-        self._available = available
-        self.seed = seed
-        self.candidates = Candidates(available.space, seed)
-        self._points: Array | None = None
+    available: Availability
+    candidates: Candidates
+
+    @property
+    def seed(self) -> int:
+        """The seed of all space-filling points."""
+        return self.candidates.seed
 
     def point(self, start: int, *, believed: bool = False) -> Array:
         """The first point (d,) of the sequence from position ``start`` on that is not taken.
 
         If ``believed``, points are as dense as good values are believed to be.
         """
-        available = self._available
+        available = self.available
         beliefs = available.space.beliefs if believed else None
         if available.space.allowed is not None and available.grid is None:
             return self._allowed_point(available.space.allowed, start, beliefs)
-        if self._points is None or start + WINDOW > len(self._points):
-            from scipy.stats import qmc
-
-            size = 2 ** math.ceil(math.log2(start + 2 * WINDOW))
-            self._points = qmc.Sobol(available.space.d, scramble=True, rng=self.seed).random(size)
-        some = self._points[start : start + WINDOW]
+        some = self.candidates.even(start + WINDOW)[start:]
         some = some if beliefs is None else beliefs.drawn(some)
         points = available.space.snap(available.fix(some))
         free = next((x for x in points if not available.taken(x)), None)
@@ -69,9 +64,9 @@ class Design:
 
         With ``beliefs``, known ones in a random order, by their densities.
         """
-        available = self._available
+        available = self.available
         rng = np.random.default_rng((self.seed, start))
-        known = self._known_points(allowed)
+        known = self.candidates.known
         if beliefs is not None:  # the larger of Gumbel variables come first
             scatter = np.random.default_rng(self.seed).gumbel(size=len(known))
             known = known[np.argsort(-(beliefs.values(known) + scatter), kind="stable")]
@@ -82,26 +77,13 @@ class Design:
         free = next((x for x in found if not available.taken(x)), None)
         return available.settled(available.fix(allowed.nearest(found[0]))) if free is None else free
 
-    def _known_points(self, allowed: Allowed) -> Array:
-        """The known allowed points in the order in which each is farthest from those before it."""
-        if self._points is None:
-            rng = np.random.default_rng(self.seed)
-            some = allowed.anchors[rng.permutation(len(allowed.anchors))]
-            distance = np.full(len(some), np.inf)
-            order = [0]
-            for _ in range(1, len(some)):
-                distance = np.minimum(distance, np.sum((some - some[order[-1]]) ** 2, axis=1))
-                order.append(int(np.argmax(distance)))
-            self._points = some[order]
-        return self._points
-
     def usual(self, *, known: bool = True) -> Array | None:
         """The usual point (d,) of a space, with the values that are fixed; None for arms, or if it is taken.
 
         For each sampler: ``benchmarks/results/compare-start*.md``. Unless ``known``, it is that of a space of whose
         parameters nothing is said.
         """
-        available = self._available
+        available = self.available
         space = named_space(available.space)
         if space is None:
             return None

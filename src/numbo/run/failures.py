@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numbo._types import Array, Mask
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.spaces import INACTIVE, Condition, SearchSpace
 from numbo.spaces.conditions import Compared, OneOf
 from numbo.trials.points import identities
@@ -65,7 +65,7 @@ class Trouble:
         return f"The last {self.failures} trials where {self.where} all failed: look for an error in the objective."
 
 
-def failing_place(run: Run) -> Condition | None:
+def failing_place(run: Situation) -> Condition | None:
     """Where most of the failures are: the test that separates them best from the successes, if it is clear.
 
     It is the one with the largest share of the failures less that of the successes. Failures at points that have also
@@ -96,7 +96,7 @@ def failing_place(run: Run) -> Condition | None:
     return best.condition if chance * compared <= CHANCE else None
 
 
-def trouble_of(run: Run) -> Trouble | None:
+def trouble_of(run: Situation) -> Trouble | None:
     """The trouble that the last trial is part of, if there is any.
 
     A region with `IN_A_ROW` failures in a row is told if as many would be improbable at the rate of failures elsewhere.

@@ -8,6 +8,7 @@ distances between tied neighbours show the size of such flat regions.
 from __future__ import annotations
 
 from collections import Counter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,47 +29,49 @@ TIES = 3
 SHARE = 0.75
 
 
-class Resolution:
-    """Finds ties in a history.
+class Tied(NamedTuple):
+    """How many of the first ``n`` observations have the value of another point: ``pairs``.
 
-    Args:
-        history: the observations.
-        noise: if values are noisy, ties are ignored.
+    Attributes:
+        first: the first observation with each value. It is shared by all values of the fold, so some may be newer.
+        distinct: the number of those that are not.
     """
 
-    def __init__(self, history: History, noise: Noise) -> None:
-        self._history = history
-        self._noise = noise
-        self._first: dict[float, int] = {}
-        self._known = 0
-        self._tied = 0
+    n: int
+    pairs: int
+    first: dict[float, int]
+    distinct: int
 
-    def radius(self, covariance: Covariance) -> float:
-        """The squared distance, in a covariance's metric, within which points most likely have their neighbour's value.
 
-        It is 0 without ties, and if there are so few levels that noisy values would tie, like outcomes of 0 or 1.
-        """
-        if not self._ties() or self._noise.found:
-            return 0.0
-        history = self._history
-        latest = np.arange(max(0, history.n - LATEST), history.n)
-        X = history.X[latest]
-        levels = Counter(history.last_values(latest).tolist())
-        if 1 < len(levels) <= LEVELS:
-            return 0.0
-        nearest, distances = nearest_before(covariance, X)
-        tied = np.isfinite(distances) & history.agree(latest, latest[nearest])
-        return reach(distances, tied, tied_by_chance(np.array(list(levels.values()))))
+def tied(known: Tied | None, history: History) -> Tied:
+    """The fold of `Tied`."""
+    known = Tied(0, 0, {}, 0) if known is None else known
+    first = known.first
+    if len(first) > known.distinct:  # another history has gone on from here
+        first = {value: i for value, i in first.items() if i < known.n}
+    new = np.arange(known.n, history.n)
+    pairs = known.pairs
+    for i, value in zip(new.tolist(), history.last_values(new).tolist(), strict=True):
+        one = first.setdefault(value, i)
+        pairs += one != i and not np.array_equal(history.X[one], history.X[i])
+    return Tied(history.n, pairs, first, len(first))
 
-    def _ties(self) -> bool:
-        """Whether enough observations have a value that another point has."""
-        history = self._history
-        new = np.arange(self._known, history.n)
-        for i, value in zip(new.tolist(), history.last_values(new).tolist(), strict=True):
-            first = self._first.setdefault(value, i)
-            self._tied += first != i and not np.array_equal(history.X[first], history.X[i])
-        self._known = history.n
-        return self._tied >= TIES
+
+def resolution(history: History, noise: Noise, covariance: Covariance) -> float:
+    """The squared distance, in a covariance's metric, within which points most likely have their neighbour's value.
+
+    It is 0 without ties, if values are noisy, and if there are so few levels that noisy values would tie, like outcomes
+    of 0 or 1.
+    """
+    if history.fact(tied).pairs < TIES or noise.found:
+        return 0.0
+    latest = np.arange(max(0, history.n - LATEST), history.n)
+    levels = Counter(history.last_values(latest).tolist())
+    if 1 < len(levels) <= LEVELS:
+        return 0.0
+    nearest, distances = nearest_before(covariance, history.X[latest])
+    same = np.isfinite(distances) & history.agree(latest, latest[nearest])
+    return reach(distances, same, tied_by_chance(np.array(list(levels.values()))))
 
 
 def tied_by_chance(counts: Indices) -> float:

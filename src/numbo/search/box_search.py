@@ -8,12 +8,12 @@ from numbo._types import Array
 from numbo.kernels.acquisition import UCB, Acquisition, Posterior, Term
 from numbo.models.feedback import Change, FeedbackModel
 from numbo.run.candidates import elite_rows
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.search.chooser import Chooser
 from numbo.search.maximize import Box, maximize
 from numbo.search.second_chance import SecondChance
 from numbo.search.utility import Utility
-from numbo.spaces import Corners
+from numbo.spaces import Corners, SearchSpace
 
 BOX_STARTS = 2
 #: Space-filling candidates of a search.
@@ -23,28 +23,29 @@ BOX_SPREAD = 256
 class BoxSearch(Chooser):
     """Chooses the point with the largest upper confidence bound, given all pulls of the batch together.
 
-    Categories that are due are tried first (`SecondChance`).
+    Args:
+        space: if its coordinates are parameters with names: categories that are due are tried first (`SecondChance`).
     """
 
-    def __init__(self, run: Run) -> None:
-        super().__init__(run)
-        self._second_chance = None if run.named_space is None else SecondChance(run.named_space)
+    def __init__(self, space: SearchSpace | None) -> None:
+        super().__init__()
+        self._second_chance = None if space is None else SecondChance(space)
 
-    def next_point(self, model: FeedbackModel, width: float) -> Array | None:
+    def next_point(self, run: Situation, model: FeedbackModel, width: float) -> Array | None:
         """The next point (d,), line 4 of the papers; None if none is left."""
-        run = self._run
         # u~ = mu~_fb + alpha_fb sqrt(var~), where the posterior given the batch has the mean of the last feedback
         posterior = model.given_batch().posterior
         other = None if self._second_chance is None else self._second_chance.candidates(run)
         if other is not None:
-            x = self.maximize(model, posterior, width, [other], run.available.taken, starts=0)
+            x = self.maximize(run, model, posterior, width, [other], run.available.taken, starts=0)
             if x is not None:
                 return x
-        groups = run.design.candidates.groups(self.elites(), model.kernel.lengthscales, run.search_rng, BOX_SPREAD)
-        return self.maximize(model, posterior, width, groups, run.available.taken)
+        groups = run.design.candidates.groups(self.elites(run), model.kernel.lengthscales, self.rng, BOX_SPREAD)
+        return self.maximize(run, model, posterior, width, groups, run.available.taken)
 
     def maximize(
         self,
+        run: Situation,
         model: FeedbackModel,
         posterior: Posterior,
         width: float,
@@ -57,8 +58,7 @@ class BoxSearch(Chooser):
         ``out(x)`` is true for points that must not be proposed. Returns None if that holds for all. Ascents begin at
         the best ``starts`` candidates.
         """
-        run = self._run
-        dormant = run.dormant(run.search_rng)
+        dormant = run.dormant(self.rng)
         success = run.success()
         worst = model.worst(run.history) if posterior.alpha.any() else 0.0
         acquisition = Acquisition(UCB, width, success, worst)
@@ -67,13 +67,13 @@ class BoxSearch(Chooser):
         utility = Utility((Term(posterior, acquisition),))
         return maximize(utility, Box(run.space, corners, dormant), groups, out, starts=starts)
 
-    def elites(self) -> Array:
+    def elites(self, run: Situation) -> Array:
         """The best observed points (e, d)."""
-        history = self._run.history
+        history = run.history
         return history.X[elite_rows(history.X, history.values())]
 
-    def follow(self, model: FeedbackModel, width: float, change: Change) -> None:
+    def follow(self, run: Situation, model: FeedbackModel, width: float, change: Change) -> None:
         """Each search looks at the model as it is then."""
 
-    def start(self, model: FeedbackModel, width: float) -> None:
+    def start(self, run: Situation, model: FeedbackModel, width: float) -> None:
         """Each search starts from the beginning."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from numbo._types import Array
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.search.local_search import LocalSearch
 from numbo.search.trust_region import INITIAL_LENGTH, TrustRegion
 from numbo.spaces import Corners
@@ -48,20 +48,20 @@ class FrontSearch(LocalSearch):
 
     new_region = ShrinkingRegion
 
-    def eager(self, run: Run) -> bool:
+    def eager(self, run: Situation) -> bool:
         return False
 
-    def _scouts(self, run: Run) -> bool:
+    def _scouts(self, run: Situation) -> bool:
         return False
 
-    def _averages(self, run: Run) -> bool:
+    def _averages(self, run: Situation) -> bool:
         return False
 
-    def update(self, run: Run) -> Corners | None:
+    def update(self, run: Situation) -> Corners | None:
         self.trust_region.move(self._chosen(run))
         return super().update(run)
 
-    def _chosen(self, run: Run) -> int:
+    def _chosen(self, run: Situation) -> int:
         """The center of the next box: a point of the front, or the point with the least violation."""
         history = run.history
         rng = run.rng
@@ -80,7 +80,7 @@ class FrontSearch(LocalSearch):
         """Half of the candidates change only one coordinate, since few others are as good as a point of the front."""
         return np.where(np.arange(count) < count // 2, most, 0.0)[:, None]
 
-    def tell(self, run: Run, i: int, y: float, origin: int) -> None:
+    def tell(self, run: Situation, i: int, y: float, origin: int) -> None:
         """Shrink the box after points that did not join the front; not under noise, when this says little."""
         if any(noise.found for noise in run.noises):
             return

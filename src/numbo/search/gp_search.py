@@ -19,7 +19,7 @@ from numbo.models.priors import VALUES
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
 from numbo.run.candidates import CANDIDATES, elite_rows
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.search.maximiser import STARTS, Maximiser
 from numbo.search.utility import Utility
 from numbo.spaces import INACTIVE, Corners, Domain
@@ -65,7 +65,7 @@ class GPSearch(Kept):
         self._settings = settings
         self.outputs = Outputs(lambda: self.new_surrogate(warp=settings.warp), self.new_constraint, goal)
         for one, own in zip(self.outputs.objectives, sources, strict=False):
-            one.gp.learn_from(own)
+            one.gp.sources = own
         self.maximiser = Maximiser(settings.acquisition, settings.beta, self.surrogate, avoid_ties=settings.avoid_ties)
 
     @property
@@ -83,7 +83,7 @@ class GPSearch(Kept):
         """A model of a constraint, without winsorising, which could clip values across the limit 0."""
         return self.new_surrogate(winsorize=False, **options)
 
-    def prepared(self, run: Run, size: int) -> Surrogate:
+    def prepared(self, run: Situation, size: int) -> Surrogate:
         """The global model without pending points, for choosing its next members.
 
         The first model of a long history is fitted to ``size`` evenly spaced observations.
@@ -97,7 +97,7 @@ class GPSearch(Kept):
         surrogate.release()
         return surrogate
 
-    def update(self, run: Run, members: ObservationIndices) -> Data:
+    def update(self, run: Situation, members: ObservationIndices) -> Data:
         """Update the models; returns the data of the first objective."""
         history = run.history
         distinct = run.noise.distinct
@@ -108,7 +108,7 @@ class GPSearch(Kept):
         self.outputs.constraints.update(history, members)
         return data
 
-    def next_point(self, run: Run, members: ObservationIndices, *, ends: bool = False) -> Array | None:
+    def next_point(self, run: Situation, members: ObservationIndices, *, ends: bool = False) -> Array | None:
         """The next point (d,) by a model on ``members`` of the history, over the whole space; None if none is left.
 
         With ``ends``, one that moves an end of the front, where that is worth it.
@@ -117,7 +117,7 @@ class GPSearch(Kept):
         groups = self._candidates(run, members, run.history.scores(members))
         return self._best(run, models, groups, STARTS, ends=ends)
 
-    def best_among(self, run: Run, members: ObservationIndices, points: Callable[[], Array]) -> Array | None:
+    def best_among(self, run: Situation, members: ObservationIndices, points: Callable[[], Array]) -> Array | None:
         """The best of some ``points (c, d)``, made once the model is up to date; None if all of them are taken."""
         models = self._updated(run, members)
         x = self._best(run, models, [points()], 0)
@@ -125,7 +125,7 @@ class GPSearch(Kept):
             models.release()
         return x
 
-    def beyond(self, run: Run, members: ObservationIndices) -> Array | None:
+    def beyond(self, run: Situation, members: ObservationIndices) -> Array | None:
         """A point (d,) along the front, between and beyond its pieces, if it may be worth it (`Maximiser.beyond`)."""
         models = self._updated(run, members)
         X = self._along(run)
@@ -134,7 +134,7 @@ class GPSearch(Kept):
             models.release()
         return x
 
-    def _along(self, run: Run) -> Array:
+    def _along(self, run: Situation) -> Array:
         """Points (c, d) on lines through the ends of the front and some other points of it; none without a front.
 
         The lines are in those coordinates in which the front is longest, in lengthscales: of k objectives it is a
@@ -156,7 +156,7 @@ class GPSearch(Kept):
         points = np.concatenate([lines(x, run.rng, ALONG * len(along), along) for x in through])
         return points[[float(np.abs(run.history.X - x).max(axis=1).min()) >= APART for x in points]]
 
-    def _updated(self, run: Run, members: ObservationIndices) -> Outputs:
+    def _updated(self, run: Situation, members: ObservationIndices) -> Outputs:
         """The models for the next suggestion.
 
         Fixed values may be far from the optimum, where the model of the search is imprecise.
@@ -166,13 +166,13 @@ class GPSearch(Kept):
             return self.outputs if run.available.fixed is None else self.outputs.shown(data)
 
     def _best(
-        self, run: Run, models: Outputs, groups: Sequence[Array], starts: int, *, ends: bool = False
+        self, run: Situation, models: Outputs, groups: Sequence[Array], starts: int, *, ends: bool = False
     ) -> Array | None:
         everywhere = Corners.of_cube(run.space.d)
         exploring = self.maximiser.exploring(run)
         return self.maximiser.best(run, models, groups, everywhere, starts=starts, exploring=exploring, ends=ends)
 
-    def _candidates(self, run: Run, members: ObservationIndices, scores: Array) -> list[Array]:
+    def _candidates(self, run: Situation, members: ObservationIndices, scores: Array) -> list[Array]:
         """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members by ``scores``.
 
         With many arms, these are random arms, and arms around the best members.
@@ -198,14 +198,14 @@ class GPSearch(Kept):
             *believed,
         ]
 
-    def _elites(self, run: Run, members: ObservationIndices, scores: Array) -> ObservationIndices:
+    def _elites(self, run: Situation, members: ObservationIndices, scores: Array) -> ObservationIndices:
         """The best members (e,) by ``scores (m,)``; with several objectives, some random points of the front."""
         front = self.outputs.front_rows(run.history)
         if len(front) == 0:
             return members[elite_rows(run.history.X[members], scores)]
         return run.rng.choice(front, min(len(front), FRONT_ELITES), replace=False)
 
-    def lines(self, run: Run) -> Array:
+    def lines(self, run: Situation) -> Array:
         """Points that differ in one coordinate from the best point by the model."""
         rows = self.surrogate.rows
         means = self.surrogate.means
@@ -215,12 +215,12 @@ class GPSearch(Kept):
         best = rows[np.argmax(means)]
         return run.design.candidates.lines(run.history.X[best], run.rng)
 
-    def acquisition(self, run: Run) -> Acquisition:
+    def acquisition(self, run: Situation) -> Acquisition:
         """The acquisition function of the global model, which has to be up to date."""
         exploring = self.maximiser.exploring(run)
         return self.maximiser.acquisition(run, self.outputs, exploring=exploring)
 
-    def _utility(self, run: Run) -> Utility:
+    def _utility(self, run: Situation) -> Utility:
         """The utility that the next suggestion maximises."""
         if run.history.several:
             found = self.maximiser.improving(run, self.outputs)
@@ -228,19 +228,19 @@ class GPSearch(Kept):
             found = self.maximiser.of_one(run, self.outputs, self.acquisition(run))
         return found._replace(prior=run.prior())
 
-    def scores(self, run: Run, members: ObservationIndices, X: Array) -> Array:
+    def scores(self, run: Situation, members: ObservationIndices, X: Array) -> Array:
         """The acquisition function (c,) at ``X (c, d)`` by a model on ``members`` of the history."""
         self.update(run, members)
         return self._utility(run).values(X)
 
-    def view(self, run: Run, members: ObservationIndices, buffer_size: int | None = None) -> ModelView:
+    def view(self, run: Situation, members: ObservationIndices, buffer_size: int | None = None) -> ModelView:
         """The view of the model after updating it with ``members``; nothing may be pending in ``run``."""
         data = self.update(run, members)
         if run.history.several:
             return self._view_of_several(run, buffer_size)
         return self._view_of(self.surrogate, data, self.acquisition(run), run, buffer_size)
 
-    def _view_of_several(self, run: Run, buffer_size: int | None) -> ModelView:
+    def _view_of_several(self, run: Situation, buffer_size: int | None) -> ModelView:
         """The view of the first objective, with the views of the others."""
         success = Acquisition(LOG_EI, 0.0, run.success())
         data = [run.history.data(output=j) for j in range(run.history.k)]
@@ -249,7 +249,7 @@ class GPSearch(Kept):
         return replace(views[0], others=tuple(views[1:]), improving=self._utility(run).values)
 
     def _view_of(
-        self, surrogate: Surrogate, data: Data, acquisition: Acquisition, run: Run, buffer_size: int | None
+        self, surrogate: Surrogate, data: Data, acquisition: Acquisition, run: Situation, buffer_size: int | None
     ) -> ModelView:
         """The view of one objective."""
         shown = surrogate.shown(data)

@@ -19,7 +19,7 @@ from numbo._plain import Kept
 from numbo._types import Array, ObservationIndices
 from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
-from numbo.run.run import GLOBAL, Run, Suggestion
+from numbo.run.situation import GLOBAL, Situation, Suggestion
 from numbo.search.engine import Engine, Origin
 from numbo.search.maximiser import Maximiser
 from numbo.search.near import LastNearest, condition_near
@@ -81,21 +81,21 @@ class LocalSearch(Kept, Engine):
 
     # -- proposing -----------------------------------------------------------------------------------------------
 
-    def eager(self, run: Run) -> bool:
+    def eager(self, run: Situation) -> bool:
         """Whether the region starts among unexplored points, and is still evaluating these."""
         return self._scouts(run) and self.trust_region.exploring and run.available.fixed is None
 
-    def _scouts(self, run: Run) -> bool:
+    def _scouts(self, run: Situation) -> bool:
         """Whether the region has no center yet, and needs scouts to find one."""
         return self.trust_region.scouting
 
-    def propose(self, run: Run) -> Suggestion | None:
+    def propose(self, run: Situation) -> Suggestion | None:
         """A point of the region, or a scout among unexplored points; None if the global model does the scouting."""
         if self._scouts(run):
             return Suggestion(run.scout()) if self.eager(run) else None
         return self._propose_inside(run)
 
-    def _propose_inside(self, run: Run) -> Suggestion | None:
+    def _propose_inside(self, run: Situation) -> Suggestion | None:
         """The best point in the region; None if it was given up, or contains none with the fixed values.
 
         None as well if what is best is a branch that fails. If all points of a branch that lie in the region are known,
@@ -125,7 +125,7 @@ class LocalSearch(Kept, Engine):
         apart = self.space.categorical | (x == INACTIVE) | (center == INACTIVE)
         return bool((x != center)[apart].any())
 
-    def update(self, run: Run) -> Corners | None:
+    def update(self, run: Situation) -> Corners | None:
         """Condition the models on the data near the incumbent; returns the box, None if the region was given up."""
         history = run.history
         trust_region = self.trust_region
@@ -154,13 +154,13 @@ class LocalSearch(Kept, Engine):
         """The probability that a coordinate of a candidate is changed, ``most`` or (count, 1); at least one is."""
         return most
 
-    def _averages(self, run: Run) -> bool:
+    def _averages(self, run: Situation) -> bool:
         """Whether the region follows the means of the model, instead of the values told."""
         return self.surrogate.averages(run.noise)
 
     # -- observations ----------------------------------------------------------------------------------------------
 
-    def tell(self, run: Run, i: int, y: float, origin: int) -> None:
+    def tell(self, run: Situation, i: int, y: float, origin: int) -> None:
         """Update the region by observation ``i`` with value ``y``; under noise, once the model has averaged it.
 
         An infinite value never counts as an improvement.

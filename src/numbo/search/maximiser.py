@@ -25,8 +25,8 @@ from numbo.kernels.front import Front, front_of
 from numbo.models.moments import mean_at, moments
 from numbo.models.outputs import Outputs
 from numbo.models.surrogate import Surrogate
-from numbo.run.resolution import NEWEST
-from numbo.run.run import Run
+from numbo.run.resolution import NEWEST, resolution
+from numbo.run.situation import Situation
 from numbo.search.fewer import fewer_changes
 from numbo.search.maximize import Box, maximize
 from numbo.search.utility import Utility, if_successful
@@ -72,11 +72,11 @@ class Maximiser:
         self._noise_model = noise_model
         self._avoid_ties = avoid_ties
 
-    def exploring(self, run: Run) -> bool:
+    def exploring(self, run: Situation) -> bool:
         """Whether it is the global model's turn to explore; False unless acquisition functions alternate."""
         return self._acquisition == "alternate" and (run.turn // PERIOD) % 2 == 0 and run.available.fixed is None
 
-    def acquisition(self, run: Run, outputs: Outputs, *, exploring: bool = False) -> Acquisition:
+    def acquisition(self, run: Situation, outputs: Outputs, *, exploring: bool = False) -> Acquisition:
         """The acquisition function of one objective; if ``exploring``, with ``"alternate"``, UCB instead of log EI.
 
         Where costs count, it is log EI but for turns that explore: UCB has other units than a logarithm of costs.
@@ -102,7 +102,7 @@ class Maximiser:
             beta = math.sqrt(0.2 * run.space.d * math.log(2.0 * max(run.history.n, 1)))
         return Acquisition(UCB, float(beta), success, float(surrogate.means.min()))
 
-    def _strong_noise(self, run: Run) -> bool:
+    def _strong_noise(self, run: Situation) -> bool:
         """Whether the model averages noise, and this is so strong that improvements are too uncertain for EI."""
         claimed = self._noise_model.claimed_noise
         if claimed is None or not self._noise_model.averages(run.noise):
@@ -111,7 +111,7 @@ class Maximiser:
 
     def best(
         self,
-        run: Run,
+        run: Situation,
         outputs: Outputs,
         groups: Sequence[Array],
         corners: Corners,
@@ -167,7 +167,7 @@ class Maximiser:
                 utility = gain._replace(alone=utility.alone, crowd=crowd, prior=utility.prior)
             return fewer_changes(utility, box, x, taken, fit)
 
-    def improving(self, run: Run, outputs: Outputs, center: int | None = None) -> Utility:
+    def improving(self, run: Situation, outputs: Outputs, center: int | None = None) -> Utility:
         """The expected hypervolume improvement per cost, times the probability that constraints hold."""
         success = run.success()
         acquisition = Acquisition(LOG_EI, 0.0, success)  # only its probability of success is used
@@ -177,7 +177,7 @@ class Maximiser:
         others = outputs.constraints.padded(*run.cost_terms())
         return Utility((*terms, *others), front=self._front(run, outputs, center))
 
-    def of_end(self, run: Run, outputs: Outputs, X: Array) -> Utility:
+    def of_end(self, run: Situation, outputs: Outputs, X: Array) -> Utility:
         """The log expected improvement of the best of one objective alone, times the probability that constraints hold.
 
         The objective is that with the largest one at some of the points ``X (c, d)``, as a share of the front's width.
@@ -200,7 +200,7 @@ class Maximiser:
         costs = self.costs(run, term.acquisition)
         return Utility(outputs.constraints.weigh(term, *costs, feasible=True))
 
-    def beyond(self, run: Run, outputs: Outputs, X: Array) -> Array | None:
+    def beyond(self, run: Situation, outputs: Outputs, X: Array) -> Array | None:
         """The point (d,) of ``X (c, d)`` that would move the front farthest if it were much better than expected.
 
         That is, if all objectives were `BETTER` standard deviations better, as a share of the front's width: by how
@@ -225,7 +225,7 @@ class Maximiser:
             taken = self._taken(run, outputs.first)
             return next((X[i] for i in order if gain[i] > GAP and not taken(X[i])), None)
 
-    def costs(self, run: Run, acquisition: Acquisition) -> tuple[Term, ...]:
+    def costs(self, run: Situation, acquisition: Acquisition) -> tuple[Term, ...]:
         """What costs add to an acquisition function: to UCB, which has other units, only whether a trial fits.
 
         With log EI in turns that explore, 85 runs on problems of `benchmarks.compare.costs` that were not put aside
@@ -234,13 +234,13 @@ class Maximiser:
         terms = run.cost_terms()
         return tuple(term for term in terms if acquisition.kind != UCB or term.acquisition.kind != MEAN)
 
-    def of_one(self, run: Run, outputs: Outputs, acquisition: Acquisition) -> Utility:
+    def of_one(self, run: Situation, outputs: Outputs, acquisition: Acquisition) -> Utility:
         """An acquisition function of the first objective, times the probability that constraints hold, per cost."""
         objective = Term(outputs.first.posterior, acquisition)
         costs = self.costs(run, acquisition)
         return Utility(outputs.constraints.weigh(objective, *costs, feasible=run.history.any_feasible))
 
-    def _front(self, run: Run, outputs: Outputs, center: int | None) -> Front:
+    def _front(self, run: Situation, outputs: Outputs, center: int | None) -> Front:
         """The front to be improved, in the units of the models, including pending points with their expected values.
 
         The reference point lies below the worst values of its f points, by a tenth of their range plus 1 / f of the
@@ -272,7 +272,7 @@ class Maximiser:
         everything = self._expected(run, outputs, outputs.first.members)
         return front_of(points, low - BEYOND * (high - low) - np.ptp(everything, axis=0) / len(points))
 
-    def _expected(self, run: Run, outputs: Outputs, rows: ObservationIndices) -> Array:
+    def _expected(self, run: Situation, outputs: Outputs, rows: ObservationIndices) -> Array:
         """The outputs (m, k) at some observations in the units of the models: means if values are noisy."""
         history = run.history
         columns = []
@@ -283,7 +283,7 @@ class Maximiser:
                 columns.append(one.transform.forward(history.values(output=j)[rows]))
         return np.stack(columns, axis=1)
 
-    def _taken(self, run: Run, surrogate: Surrogate) -> Callable[[Array], bool]:
+    def _taken(self, run: Situation, surrogate: Surrogate) -> Callable[[Array], bool]:
         """Which points must not be proposed: points that are not available, or most likely tie with a known one.
 
         Ties are not avoided if values are fixed, as no other points may be left.
@@ -291,14 +291,14 @@ class Maximiser:
         available = run.available
         covariance = surrogate.gp.covariance
         apart = self._avoid_ties and available.fixed is None and not run.history.several
-        radius = run.resolution.radius(covariance) if apart else 0.0
+        radius = resolution(run.history, run.noise, covariance) if apart else 0.0
         if radius == 0.0:
             return available.taken
         X = run.history.X[-NEWEST:]
         return lambda x: bool((squared_distances(covariance, X, x, radius) <= radius).any()) or available.taken(x)
 
 
-def _hallucinated(run: Run, outputs: Outputs, center: int | None) -> tuple[tuple[Posterior, ...], Array | None]:
+def _hallucinated(run: Situation, outputs: Outputs, center: int | None) -> tuple[tuple[Posterior, ...], Array | None]:
     """The posteriors of the objectives before the pending points are added to the models, and those that are not.
 
     Nothing if nothing is pending. The points are those around observation ``center``, by default the best one.
@@ -311,7 +311,7 @@ def _hallucinated(run: Run, outputs: Outputs, center: int | None) -> tuple[tuple
     return alone, outputs.hallucinate(run.history, run.history.X[around])
 
 
-def _incumbent(run: Run, outputs: Outputs) -> float:
+def _incumbent(run: Situation, outputs: Outputs) -> float:
     """The incumbent of expected improvement: the best mean at points that meet all constraints."""
     history = run.history
     surrogate = outputs.first

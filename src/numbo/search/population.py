@@ -137,7 +137,7 @@ class Population(Kept):
         """The points of the population ``X (n, d)``, the most promising first.
 
         By the standardised values of its model, and what is believed of good values, a ``prior (d, g)``
-        (`numbo.run.run.Run.prior`).
+        (`Situation.prior`).
         """
         own = np.arange(min(self.size, len(X)))
         values = self.model.values(self._inner(X[own])) if self.model.fitted else np.zeros(len(own))

@@ -19,7 +19,7 @@ from numbo._plain import Kept
 from numbo._types import Array
 from numbo.kernels.acquisition import success_probabilities
 from numbo.models.outputs import Outputs
-from numbo.run.run import Run, Suggestion
+from numbo.run.situation import Situation, Suggestion
 from numbo.search.credit import IDLE, MOST, Credit, is_turn
 from numbo.search.engine import BOXES, Engine, Origin
 from numbo.search.forecast import Forecast, foreseeable
@@ -159,7 +159,7 @@ class PopulationSearch(Kept, Engine):
 
     # -- proposing -----------------------------------------------------------------------------------------------
 
-    def eager(self, run: Run) -> bool:
+    def eager(self, run: Situation) -> bool:
         """Whether the next suggestion is among its share of all.
 
         Results that arrive after the next population has begun teach the model only, so few points are pending at once;
@@ -189,7 +189,7 @@ class PopulationSearch(Kept, Engine):
         """Whether it is the first search, with a full quadratic that saves this ``share`` of the evaluations."""
         return self._starts == 1 and now.model.full and now.saved >= share
 
-    def propose(self, run: Run) -> Suggestion | None:
+    def propose(self, run: Situation) -> Suggestion | None:
         """The most promising point of the population that is not evaluated yet; None if it is not its turn."""
         if not self.eager(run):
             return None
@@ -209,11 +209,11 @@ class PopulationSearch(Kept, Engine):
                     return Suggestion(X[slot], Origin(self._number, self._generation * SLOTS + slot).packed)
         return None
 
-    def _is_known(self, run: Run, x: Array) -> bool:
+    def _is_known(self, run: Situation, x: Array) -> bool:
         """Whether ``x (d,)`` should not be suggested, or has failed."""
         return run.available.taken(x) or run.history.has_failed(self.space.representable(x))
 
-    def _pending(self, run: Run) -> set[int]:
+    def _pending(self, run: Situation) -> set[int]:
         """The numbers of the pending points of the present population."""
         engines, boxes = np.divmod(run.history.pending.origins, BOXES)
         generations, slots = np.divmod(boxes, SLOTS)
@@ -231,7 +231,7 @@ class PopulationSearch(Kept, Engine):
 
     # -- observations ----------------------------------------------------------------------------------------------
 
-    def tell(self, run: Run, i: int, y: float, origin: int) -> None:
+    def tell(self, run: Situation, i: int, y: float, origin: int) -> None:
         if run.history.constrained:
             return
         if self._begun_at >= 0:
@@ -373,7 +373,7 @@ class PopulationSearch(Kept, Engine):
         super().restore(state)
 
 
-def _silent(run: Run) -> bool:
+def _silent(run: Situation) -> bool:
     """Whether it makes no suggestions: under noise, with constraints, and after trials that were stopped.
 
     Nor does it with a default, from which its points differ everywhere.

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from numbo._types import Array, Indices, Mask
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.search.categories import with_categories
 from numbo.spaces import INACTIVE, SearchSpace
 from numbo.trials.points import point_keys
@@ -48,22 +48,23 @@ class SecondChance:
         self._fine = np.zeros((len(self._at), most), dtype=bool)
         self._known = 0
 
-    def candidates(self, run: Run) -> Array | None:
+    def candidates(self, run: Situation) -> Array | None:
         """Points (c, d) with the category that is due; None if there is none."""
-        run.available.forgiven = frozenset()
+        run.forgiven.clear()
         again = self.due(run)
         return None if again is None else self.points(run, *again)
 
-    def points(self, run: Run, at: int, category: int) -> Array:
+    def points(self, run: Situation, at: int, category: int) -> Array:
         """Points (c, d) with a ``category`` of the coordinate ``at``.
 
         They may have failed: the category may have one point only.
         """
         points = with_categories(self._space, run, np.array([at]), np.array([[category]]))
-        run.available.forgiven = frozenset(point_keys(points))
+        run.forgiven.clear()
+        run.forgiven.update(point_keys(points))
         return points
 
-    def due(self, run: Run) -> tuple[int, int] | None:
+    def due(self, run: Situation) -> tuple[int, int] | None:
         """The coordinate and the number of the category that has waited longest, of those that are due.
 
         None if there is none: all have succeeded, or it is too early, or one is being tried. None in a finite space,
@@ -90,7 +91,7 @@ class SecondChance:
         row, category = np.unravel_index(int(np.argmax(np.where(due, waited, -1))), due.shape)
         return int(self._at[row]), int(category)
 
-    def _see(self, run: Run) -> None:
+    def _see(self, run: Situation) -> None:
         """Take in the trials that were told since the last call."""
         trials = run.history.trials
         X = trials.X[self._known :]

@@ -60,7 +60,7 @@ class Utility(NamedTuple):
         front: the front of several objectives; their terms are then replaced by its expected hypervolume improvement.
             None for one objective.
         crowd: (p, d) pending points, if the posteriors do not have all of them; None or empty otherwise.
-        prior: (d, g) what is believed of the parameters (`numbo.run.run.Run.prior`), which is added; None for nothing.
+        prior: (d, g) what is believed of the parameters (`Situation.prior`), which is added; None for nothing.
     """
 
     terms: tuple[Term, ...]

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numbo.trials.history import History
 
-#: Origin of scouts (`numbo.run.run.Suggestion`).
+#: Origin of scouts (`numbo.run.situation.Suggestion`).
 SCOUT = -3
 
 

@@ -24,7 +24,7 @@ from numbo.trials.violations import Scales, scored
 
 S = TypeVar("S")
 
-#: Origin of observations that no search asked for (`numbo.run.run.Suggestion`).
+#: Origin of observations that no search asked for (`numbo.run.situation.Suggestion`).
 UNASKED = -2
 
 
@@ -372,7 +372,7 @@ class History:
 
     @property
     def origins(self) -> Indices:
-        """Which part of the search proposed each observation (n,) (`numbo.run.run.Suggestion`)."""
+        """Which part of the search proposed each observation (n,) (`numbo.run.situation.Suggestion`)."""
         return self.trials.origins[self._positions[: self.n]]
 
     def asked(self, i: int) -> bool:

@@ -31,7 +31,7 @@ def point_keys(X: Array) -> list[bytes]:
 
 @dataclass(frozen=True)
 class Pending:
-    """A point that was suggested, and the part of the search that proposed it (`numbo.run.run.Suggestion`).
+    """A point that was suggested, and the part of the search that proposed it (`numbo.run.situation.Suggestion`).
 
     Attributes:
         curve: the reports of its trial so far, None if there are none.

@@ -87,7 +87,7 @@ class Trials:
 
     @property
     def origins(self) -> Indices:
-        """Which part of the search proposed each (n,) (`numbo.run.run.Suggestion`)."""
+        """Which part of the search proposed each (n,) (`numbo.run.situation.Suggestion`)."""
         return self._origins[: self.n]
 
     @property

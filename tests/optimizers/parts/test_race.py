@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from numbo.models.feedback import FeedbackModel
 from numbo.models.learned_kernel import LearnedKernel
 from numbo.optimizers.parts import race
 from numbo.optimizers.parts.race import ArmRace, BoxRace, Filter, lambda_max, race_of
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.search.arm_search import ArmSearch
 from numbo.search.box_search import BoxSearch
 from numbo.trials import Goal
@@ -47,10 +48,10 @@ class Loop:
     """A domain with some observations, a model of them, and the race."""
 
     def __init__(self, domain, avoid_repeats=False):
-        self.run = Run(domain, Goal(("maximize",)), avoid_repeats, False, np.random.default_rng(0))
-        grid = self.run.grid
-        self.chooser = BoxSearch(self.run) if grid is None else ArmSearch(self.run, grid)
-        self.race = race_of(self.run, self.chooser)
+        self.begun = Situation.begun(domain, Goal(("maximize",)), avoid_repeats, False, np.random.default_rng(0))
+        grid = self.begun.grid
+        self.chooser = BoxSearch(self.begun.named_space) if grid is None else ArmSearch(domain, grid)
+        self.race = race_of(domain, self.chooser)
         kernel = LearnedKernel(
             np.zeros(2, dtype=bool), "rbf", np.array(LENGTHSCALE), NOISE, trend=False, winsorize=True
         )
@@ -66,7 +67,11 @@ class Loop:
         self.X = domain.snap(make_points(30, 2, seed=4)) if grid is None else grid[:30]
         for x, y in zip(self.X, value(self.X), strict=True):
             self.run.history.add(x, float(y), {}, -1)
-        self.chooser.follow(self.model, 1.0, self.model.redraw(self.run.history, self.run.rng))
+        self.chooser.follow(self.run, self.model, 1.0, self.model.redraw(self.run.history, self.run.rng))
+
+    @property
+    def run(self):
+        return replace(self.begun, race=self.race.left)
 
 
 def arms():
@@ -87,7 +92,7 @@ def test_all_points_are_in_the_race_at_first_and_again_after_a_new_start(make):
     loop = make()
     X = loop.run.grid if loop.run.grid is not None else make_points(500, 2, seed=1)
     assert loop.race.contains(X).all()
-    loop.race.eliminate(verdict_of(loop.X, 1.0), loop.model, loop.X)
+    loop.race.eliminate(loop.run, verdict_of(loop.X, 1.0), loop.model, loop.X)
     assert not loop.race.contains(X).all()
     loop.race.start_again()
     assert loop.race.contains(X).all()
@@ -99,7 +104,7 @@ def test_arms_drop_out_by_the_bounds_of_those_that_are_left():
     racing = np.ones(len(grid), dtype=bool)
     for some, beta in ((slice(0, 30), 2.0), (slice(10, 20), 1.0), (slice(0, 30), 0.2)):
         verdict = verdict_of(loop.X[some], beta)
-        loop.race.eliminate(verdict, loop.model, loop.X[some])
+        loop.race.eliminate(loop.run, verdict, loop.model, loop.X[some])
         lower, upper = verdict.bounds(grid)
         racing &= upper >= lower[racing].max()
         np.testing.assert_array_equal(loop.race.contains(grid), racing)
@@ -114,7 +119,7 @@ def test_points_of_a_box_are_judged_by_all_batches():
     for some, beta in ((slice(0, 30), 2.0), (slice(10, 20), 1.0), (slice(0, 30), 0.2)):
         before = loop.race.contains(X)
         verdict = verdict_of(loop.X[some], beta)
-        loop.race.eliminate(verdict, loop.model, loop.X[some])
+        loop.race.eliminate(loop.run, verdict, loop.model, loop.X[some])
         upper = verdict.bounds(X)[1]
         np.testing.assert_array_equal(loop.race.contains(X), before & (upper >= verdict.best_lower))
         observed = loop.X[some]
@@ -128,23 +133,23 @@ def test_points_of_a_box_are_judged_by_all_batches():
 @pytest.mark.parametrize("make", [arms, box])
 def test_the_first_point_is_in_the_race_and_free(make):
     loop = make()
-    loop.race.eliminate(verdict_of(loop.X, 1.0), loop.model, loop.X)
-    points = [loop.race.first_point(loop.model) for _ in range(5)]
+    loop.race.eliminate(loop.run, verdict_of(loop.X, 1.0), loop.model, loop.X)
+    points = [loop.race.first_point(loop.run, loop.model) for _ in range(5)]
     assert loop.race.contains(np.array(points)).all()
     loop.run.history.exclude(points[0])
-    assert (loop.race.first_point(loop.model) != points[0]).any()
+    assert (loop.race.first_point(loop.run, loop.model) != points[0]).any()
 
 
 @pytest.mark.parametrize("make", [arms, box])
 def test_the_next_point_is_the_most_uncertain_one_of_the_race(make):
     loop = make()
-    loop.race.eliminate(verdict_of(loop.X, 1.0), loop.model, loop.X)
-    loop.chooser.start(loop.model, 1.0)
+    loop.race.eliminate(loop.run, verdict_of(loop.X, 1.0), loop.model, loop.X)
+    loop.chooser.start(loop.run, loop.model, 1.0)
     everywhere = loop.run.grid if loop.run.grid is not None else make_points(4000, 2, seed=1)
     inside = everywhere[loop.race.contains(everywhere)]
     nearly = 1.0 - 1e-6 if make is arms else 0.9  # ascents that leave the race find nothing there
     for k in range(4):
-        x = loop.race.next_point(loop.model)
+        x = loop.race.next_point(loop.run, loop.model)
         assert loop.race.contains(x[None])[0]
         pulled = loop.model.pulls.X[loop.model.batch.pulls]
         among = np.concatenate([x[None], inside])
@@ -158,7 +163,7 @@ def test_the_next_point_is_the_most_uncertain_one_of_the_race(make):
             truth = naive.posterior(covariance(), seen, np.zeros(len(seen)), among)[1]
         assert truth[0] >= nearly * truth.max()
         loop.run.hold(k, loop.run.space.decode(x), -1)
-        loop.chooser.follow(loop.model, 1.0, loop.model.sync(loop.run.history))
+        loop.chooser.follow(loop.run, loop.model, 1.0, loop.model.sync(loop.run.history))
 
 
 def test_a_race_too_small_to_be_hit_is_searched_from_the_points_in_it():
@@ -171,9 +176,9 @@ def test_a_race_too_small_to_be_hit_is_searched_from_the_points_in_it():
             return np.abs(X - loop.X[best]).max(axis=1) < far
 
     loop.race.filters.append(Small())
-    x = loop.race.first_point(loop.model)
+    x = loop.race.first_point(loop.run, loop.model)
     assert np.abs(x - loop.X[best]).max() < far
-    x = loop.race.next_point(loop.model)
+    x = loop.race.next_point(loop.run, loop.model)
     assert np.abs(x - loop.X[best]).max() < far
 
 
@@ -187,24 +192,26 @@ def test_taken_points_of_the_race_come_again_if_there_are_no_others():
 
     loop.race.filters.append(Two())
     assert loop.run.available.taken(left[0])
-    assert loop.race.contains(loop.race.next_point(loop.model)[None])[0]
-    assert loop.race.first_point(loop.model) is None
+    assert loop.race.contains(loop.race.next_point(loop.run, loop.model)[None])[0]
+    assert loop.race.first_point(loop.run, loop.model) is None
 
 
 @pytest.mark.parametrize("make", [arms, box])
 def test_a_restored_race_goes_on_as_the_original(make):
     loop = make()
-    loop.race.eliminate(verdict_of(loop.X, 1.0), loop.model, loop.X)
-    loop.race.next_point(loop.model)
+    loop.race.eliminate(loop.run, verdict_of(loop.X, 1.0), loop.model, loop.X)
+    loop.race.next_point(loop.run, loop.model)
     other = make()
     other.race.restore(loop.race.state_dict())
     X = loop.run.grid if loop.run.grid is not None else make_points(500, 2, seed=1)
     np.testing.assert_array_equal(loop.race.contains(X), other.race.contains(X))
     for one in (loop, other):
-        one.run.search_rng = np.random.default_rng(1)
-        one.chooser.start(one.model, 1.0)
-    np.testing.assert_array_equal(loop.race.next_point(loop.model), other.race.next_point(other.model))
-    other.race.eliminate(verdict_of(loop.X, 0.1), other.model, loop.X)  # the original is not touched
+        one.chooser.fork(np.random.default_rng(1))
+        one.chooser.start(one.run, one.model, 1.0)
+    np.testing.assert_array_equal(
+        loop.race.next_point(loop.run, loop.model), other.race.next_point(other.run, other.model)
+    )
+    other.race.eliminate(other.run, verdict_of(loop.X, 0.1), other.model, loop.X)  # the original is not touched
     assert loop.race.contains(X).sum() > other.race.contains(X).sum()
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests.helpers import make_points
 from tests.runs import new_run, tell
 
-from numbo import Arms, Categorical, Float, Space
+from numbo import BBKB, SBPE, Arms, Categorical, Float, Space
 from numbo._settings import INITIAL
 from numbo.kernels.covariance import MATERN32, MATERN52
 from numbo.models.confidence import Information
@@ -202,13 +202,11 @@ def test_the_kernel_knows_the_kinds_of_the_dimensions():
 
 
 def test_the_run_hears_what_the_kernel_takes_for_noise():
-    run = new_run(SPACE)
-    sparse_search(run, SparseSettings(lengthscale=0.5, noise_std=0.3))
-    assert run.noise.claimed == pytest.approx(0.09)
-    learned = new_run(SPACE)
-    model, _ = sparse_search(learned, SparseSettings())
-    assert learned.noise.claimed is None
-    for x in make_points(20, 2):
-        tell(learned, SPACE.decode(x), float(x[0]))
-    model.redraw(learned.history, learned.rng)
-    assert learned.noise.claimed == model.kernel.claimed_noise
+    opt = BBKB(SPACE, lengthscale=0.5, noise_std=0.3)
+    assert opt._run.noise.claimed == pytest.approx(0.09)
+    learned = SBPE(SPACE, n_initial=4, seed=0)
+    assert learned._run.noise.claimed is None
+    for _ in range(20):
+        p = learned.ask()
+        learned.tell(p, p[next(iter(p))])
+    assert learned._run.noise.claimed == learned._model.kernel.claimed_noise

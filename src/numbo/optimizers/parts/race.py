@@ -19,9 +19,10 @@ from numbo.kernels.covariance import cross_covariance, prior_variances
 from numbo.models.feedback import FeedbackModel
 from numbo.models.sparse_gp import SparseGP
 from numbo.run.candidates import CANDIDATES
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.search.arm_search import ArmSearch
 from numbo.search.box_search import BoxSearch
+from numbo.spaces import Domain
 
 #: Up to this number of distinct points lambda_max is computed from a full matrix; above, from products with its blocks.
 FULL_MATRIX = 1000
@@ -63,21 +64,28 @@ class Filter:
 
 
 class Race(Protocol):
-    """The points that may still be the optimum: X_i of the paper."""
+    """The points that may still be the optimum: X_i of the paper.
+
+    Attributes:
+        left: which of all points (A,) are in the race; None if they cannot be enumerated.
+    """
+
+    left: Mask | None
 
     def contains(self, X: Array) -> Mask:
         """Which of the points ``X (n, d)`` are in the race."""
 
-    def first_point(self, model: FeedbackModel) -> Array | None:
+    def first_point(self, run: Situation, model: FeedbackModel) -> Array | None:
         """Any point (d,): before the first pull all are equally uncertain. None if none may be suggested."""
 
-    def next_point(self, model: FeedbackModel) -> Array | None:
+    def next_point(self, run: Situation, model: FeedbackModel) -> Array | None:
         """Line 8: the point (d,) with the largest variance, one that is taken if all are; None if there is none."""
 
-    def eliminate(self, verdict: Filter, model: FeedbackModel, X: Array) -> None:
+    def eliminate(self, run: Situation, verdict: Filter, model: FeedbackModel, X: Array) -> None:
         """Line 17: keep the points whose upper bound is at least the best lower bound.
 
         Args:
+            run: what is known.
             verdict: the bounds.
             model: the model of the batch.
             X: (n, d) points that were observed.
@@ -87,62 +95,52 @@ class Race(Protocol):
         """All points are in the race again."""
 
 
-def race_of(run: Run, chooser: ArmSearch | BoxSearch) -> Race:
-    """The race over the domain of a run, all of whose points are in it."""
-    return BoxRace(run, chooser) if isinstance(chooser, BoxSearch) else ArmRace(run, chooser)
+def race_of(space: Domain, chooser: ArmSearch | BoxSearch) -> Race:
+    """The race over a domain, all of whose points are in it."""
+    return BoxRace(chooser) if isinstance(chooser, BoxSearch) else ArmRace(space, chooser)
 
 
 class ArmRace(Kept, Race):
-    """The race of points that can be enumerated; `numbo.run.availability.Availability` knows who is left.
+    """The race of points that can be enumerated.
 
     Args:
-        run: what is known.
+        space: the searched domain.
         chooser: finds the most uncertain point.
     """
 
     _kept = ("left",)
+    left: Mask
 
-    def __init__(self, run: Run, chooser: ArmSearch) -> None:
-        self._run = run
+    def __init__(self, space: Domain, chooser: ArmSearch) -> None:
+        self._space = space
         self._chooser = chooser
         self.start_again()
 
-    @property
-    def left(self) -> Mask:
-        """Which of all points (A,) are in the race."""
-        race = self._run.available.race
-        return np.ones(len(self._chooser.grid), dtype=bool) if race is None else race
-
     def contains(self, X: Array) -> Mask:
-        return self.left[self._run.space.grid_index(X)]
+        return self.left[self._space.grid_index(X)]
 
-    def first_point(self, model: FeedbackModel) -> Array | None:
-        out = self._run.available.excluded()
+    def first_point(self, run: Situation, model: FeedbackModel) -> Array | None:
+        out = run.available.excluded()
         free = np.flatnonzero(np.ones_like(self.left) if out is None else ~out)
-        return self._chooser.grid[self._run.rng.choice(free)] if len(free) else None
+        return self._chooser.grid[run.rng.choice(free)] if len(free) else None
 
-    def next_point(self, model: FeedbackModel) -> Array | None:
-        return self._chooser.next_point(model, WIDTH)
+    def next_point(self, run: Situation, model: FeedbackModel) -> Array | None:
+        return self._chooser.next_point(run, model, WIDTH)
 
-    def eliminate(self, verdict: Filter, model: FeedbackModel, X: Array) -> None:
+    def eliminate(self, run: Situation, verdict: Filter, model: FeedbackModel, X: Array) -> None:
         racing = np.flatnonzero(self.left)
         lower, upper = verdict.bounds(self._chooser.grid[racing])
-        left = self.left.copy()
-        left[racing[upper < lower.max()]] = False
-        self._run.available.restrict(left)
+        self.left = self.left.copy()
+        self.left[racing[upper < lower.max()]] = False
 
     def start_again(self) -> None:
-        self._run.available.restrict(np.ones(len(self._chooser.grid), dtype=bool))
-
-    def restore(self, state: dict[str, Any], data: Any = None) -> None:
-        self._run.available.restrict(state["left"].copy())
+        self.left = np.ones(len(self._chooser.grid), dtype=bool)
 
 
 class BoxRace(Kept, Race):
     """The race of the points of a large space: those that pass the filters of all batches.
 
     Args:
-        run: what is known.
         chooser: finds the most uncertain point.
 
     Attributes:
@@ -151,9 +149,9 @@ class BoxRace(Kept, Race):
 
     _kept = ("_pool", "_pool_of")
 
-    def __init__(self, run: Run, chooser: BoxSearch) -> None:
-        self._run = run
+    def __init__(self, chooser: BoxSearch) -> None:
         self._chooser = chooser
+        self.left: Mask | None = None
         self.filters: list[Filter] = []
         self._pool: Array | None = None
         self._pool_of = 0  # number of dictionaries drawn
@@ -166,45 +164,44 @@ class BoxRace(Kept, Race):
         inside[rows] = True
         return inside
 
-    def first_point(self, model: FeedbackModel) -> Array | None:
-        taken = self._run.available.taken
-        return next((x for x in self._candidates(model) if not taken(x)), None)
+    def first_point(self, run: Situation, model: FeedbackModel) -> Array | None:
+        taken = run.available.taken
+        return next((x for x in self._candidates(run, model) if not taken(x)), None)
 
-    def next_point(self, model: FeedbackModel) -> Array | None:
+    def next_point(self, run: Situation, model: FeedbackModel) -> Array | None:
         posterior = model.given_batch().posterior
         without_mean = posterior._replace(alpha=np.zeros(posterior.n))
-        candidates = self._candidates(model)
+        candidates = self._candidates(run, model)
 
         def eliminated(x: Array) -> bool:
             return not bool(self.contains(x[None])[0])
 
         def out(x: Array) -> bool:
-            return self._run.available.taken(x) or eliminated(x)
+            return run.available.taken(x) or eliminated(x)
 
-        x = self._chooser.maximize(model, without_mean, WIDTH, [candidates], out)
-        return self._chooser.maximize(model, without_mean, WIDTH, [candidates], eliminated) if x is None else x
+        x = self._chooser.maximize(run, model, without_mean, WIDTH, [candidates], out)
+        return self._chooser.maximize(run, model, without_mean, WIDTH, [candidates], eliminated) if x is None else x
 
-    def eliminate(self, verdict: Filter, model: FeedbackModel, X: Array) -> None:
+    def eliminate(self, run: Situation, verdict: Filter, model: FeedbackModel, X: Array) -> None:
         self._pool = None
-        points = np.concatenate([self._draw(model), X])
+        points = np.concatenate([self._draw(run, model), X])
         verdict.best_lower = float(verdict.bounds(points[self.contains(points)])[0].max(initial=-math.inf))
         self.filters.append(verdict)
 
     def start_again(self) -> None:
         self.filters.clear()
 
-    def _candidates(self, model: FeedbackModel) -> Array:
+    def _candidates(self, run: Situation, model: FeedbackModel) -> Array:
         """Points (c, d) that are in the race, drawn again with each dictionary and each batch."""
         if self._pool is None or self._pool_of != model.draws:
-            self._pool = self._draw(model)
+            self._pool = self._draw(run, model)
             self._pool_of = model.draws
         return self._pool
 
-    def _draw(self, model: FeedbackModel) -> Array:
+    def _draw(self, run: Situation, model: FeedbackModel) -> Array:
         """Candidates (c, d) from the whole space, or, if few of these are in the race, from around those that are."""
-        run = self._run
         found = list[Array]()
-        elites = self._chooser.elites()
+        elites = self._chooser.elites(run)
         for _ in range(ROUNDS):
             points = np.concatenate(run.design.candidates.groups(elites, model.kernel.lengthscales, run.rng))
             points = run.rng.permutation(points[self.contains(points)])

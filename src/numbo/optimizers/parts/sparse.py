@@ -14,7 +14,7 @@ from numbo.models.dictionaries import DictionaryRule
 from numbo.models.feedback import FeedbackModel
 from numbo.models.gp import FAMILIES
 from numbo.models.learned_kernel import LearnedKernel
-from numbo.run.run import Run
+from numbo.run.situation import Situation
 from numbo.search.arm_search import ArmSearch
 from numbo.search.box_search import BoxSearch
 from numbo.spaces import Arms, Domain
@@ -154,7 +154,7 @@ class SparseSettings(Settings):
 
 
 def sparse_search(
-    run: Run,
+    run: Situation,
     settings: SparseSettings,
     counting: Information = Information(),  # noqa: B008, it is frozen
     *,
@@ -188,5 +188,4 @@ def sparse_search(
         on_schedule=on_schedule,
         counting=counting,
     )
-    run.listen([kernel])
-    return model, BoxSearch(run) if run.grid is None else ArmSearch(run, run.grid)
+    return model, BoxSearch(run.named_space) if run.grid is None else ArmSearch(run.space, run.grid)

@@ -1,35 +1,29 @@
-"""One run, shared by all parts of an optimizer: the space, the data, the random streams, and the clock."""
+"""What a suggestion follows from, handed down to all parts: the space, the data, the random stream, the clock."""
 
 from __future__ import annotations
 
 import copy
-import logging
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from numbo._interrupts import raise_interrupt
-from numbo._plain import copied, plain, restore, state_of
-from numbo._types import Array
+from numbo._plain import plain, state_of
+from numbo._types import Array, Mask
 from numbo.kernels.acquisition import CERTAIN, Success, Term, success_probabilities
 from numbo.models import Feasibility
 from numbo.models.costs import Costs
-from numbo.models.noise import Claims, Noise
+from numbo.models.noise import Claimed, Claims, Noise
 from numbo.models.trust import believed
-from numbo.run.availability import Availability
-from numbo.run.candidates import DORMANT, best_where_active
+from numbo.run.availability import Availability, Places
+from numbo.run.candidates import DORMANT, Candidates, best_where_active
 from numbo.run.design import BLOCK, Design
-from numbo.run.resolution import Resolution
 from numbo.run.times import AskTimes
-from numbo.spaces import Domain, named_space
-from numbo.spaces.allowed import NoAnswer
+from numbo.spaces import Domain, SearchSpace, named_space
 from numbo.trials import Curve, Ends, Goal, History, Pending, own
 from numbo.trials.pending import PendingPoints
-
-T = TypeVar("T")
-
-logger = logging.getLogger("numbo")
 
 #: Origin of a point that no local search proposed.
 GLOBAL = -1
@@ -44,32 +38,49 @@ class Suggestion(NamedTuple):
     origin: int = GLOBAL
 
 
-class Run:
-    """The state that the parts of one optimizer share.
+@dataclass(frozen=True)
+class Situation:
+    """What a suggestion follows from. Its parts ask it, and change nothing but the models.
 
-    Args:
-        space, goal: the searched space, and the objectives.
-        avoid_repeats: as `Availability`.
-        learn_failures: whether failures depend on the point (`numbo.models.Feasibility`).
-        rng: source of all random draws.
-        ends: as `History`.
-        budget: what all trials may cost together; None for no limit.
+    Another question is another value: with values that are fixed (``replace(run, fixed=...)``), or with nothing pending
+    (`quiet`).
 
     Attributes:
-        named_space: the space, if its coordinates are parameters with names; None for arms.
+        space, goal: the searched space, and the objectives.
+        avoid_repeats: as `Availability`.
         history: the trials told, and the pending points.
         feasibility: the model of failures.
         costs: the model of what trials cost.
-        noises: for each objective, whether its values are noisy, and how much.
-        available: which points may be suggested.
-        design: space-filling points.
-        resolution: the distance within which points most likely have the same value.
+        rng: source of all random draws.
+        places: the points of the space, if they can be enumerated.
+        candidates: space-filling points, and starting points for searches of large spaces.
         times: the times of asks.
-        warned: whether a failure of a model was logged.
+        claims: for each objective, the models that judge its noise.
+        asks: as `Noise`.
+        fixed: (d,) coordinates that the suggestion must keep, NaN for free ones; None for none.
+        race: (A,) as `Availability`.
+        forgiven: the identities of points that may be suggested though they have failed.
     """
 
-    def __init__(
-        self,
+    space: Domain
+    goal: Goal
+    avoid_repeats: bool | str
+    history: History
+    feasibility: Feasibility
+    costs: Costs
+    rng: np.random.Generator
+    places: Places
+    candidates: Candidates
+    times: AskTimes
+    claims: tuple[tuple[Claims, ...], ...]
+    asks: bool = False
+    fixed: Array | None = None
+    race: Mask | None = None
+    forgiven: set[bytes] = field(default_factory=set)
+
+    @classmethod
+    def begun(
+        cls,
         space: Domain,
         goal: Goal,
         avoid_repeats: bool | str,
@@ -77,26 +88,55 @@ class Run:
         rng: np.random.Generator,
         ends: Callable[[], Ends] | None = None,
         budget: float | None = None,
-    ) -> None:
-        self.space = space
-        self.named_space = named_space(space)
-        self.goal = goal
-        self.rng = rng
-        self.history = History(space.d, len(goal.directions), len(goal.constraints), ends)
-        self.feasibility = Feasibility(space.categorical, learn_failures, space.conditional, space.continuous)
-        self.costs = Costs(space.categorical, space.conditional, budget)
-        self.times = AskTimes()
-        self._search_rng: np.random.Generator | int = rng
-        self.warned = False
-        self.noises = tuple(Noise(self.history, output=j) for j in range(self.history.k))
-        self.available = Availability(space, self.history, self.feasibility, self.noises, avoid_repeats)
-        self.design = Design(self.available, int(rng.integers(2**31)))
-        self.resolution = Resolution(self.history, self.noise)
+    ) -> Situation:
+        """The start of a run, without trials.
+
+        Args:
+            space, goal, avoid_repeats, rng: as the attributes.
+            learn_failures: whether failures depend on the point (`numbo.models.Feasibility`).
+            ends: as `History`.
+            budget: what all trials may cost together; None for no limit.
+        """
+        k = len(goal.directions)
+        return cls(
+            space,
+            goal,
+            avoid_repeats,
+            History(space.d, k, len(goal.constraints), ends),
+            Feasibility(space.categorical, learn_failures, space.conditional, space.continuous),
+            Costs(space.categorical, space.conditional, budget),
+            rng,
+            Places.of(space),
+            Candidates(space, int(rng.integers(2**31))),
+            AskTimes(),
+            ((),) * k,
+        )
+
+    @cached_property
+    def named_space(self) -> SearchSpace | None:
+        """The space, if its coordinates are parameters with names; None for arms."""
+        return named_space(self.space)
+
+    @cached_property
+    def noises(self) -> tuple[Noise, ...]:
+        """For each objective, whether its values are noisy, and how much."""
+        return tuple(Noise(self.history, claims, self.asks, j) for j, claims in enumerate(self.claims))
+
+    @cached_property
+    def available(self) -> Availability:
+        """Which points may be suggested."""
+        known = self.places, self.history, self.feasibility, self.noises
+        return Availability(*known, self.avoid_repeats, self.fixed, self.race, self.forgiven)
+
+    @property
+    def design(self) -> Design:
+        """Space-filling points that may be suggested."""
+        return Design(self.available, self.candidates)
 
     @property
     def grid(self) -> Array | None:
         """All points (A, d) of a space that can be enumerated, otherwise None."""
-        return self.available.grid
+        return self.places.grid
 
     @property
     def step(self) -> int:
@@ -113,43 +153,29 @@ class Run:
         """The noise of the first objective."""
         return self.noises[0]
 
-    def listen(self, *models: Sequence[Claims], asks: bool = False) -> None:
-        """Set the ``models`` of each objective that judge its noise; ``asks`` as in `numbo.models.noise.Noise`."""
-        for j, noise in enumerate(self.noises):
-            noise.listen(tuple(one[j] for one in models), asks=asks)
-
-    def go_on_from(self, other: Run) -> None:
-        """Adopt the trials, the design, the random stream and the clock of another run."""
+    def following(self, other: Situation) -> Situation:
+        """This run with the trials, the design, the random stream and the clock of another one."""
         told = other.history
         self.history.take(told.trials, told.excluded, told.pending)
-        self.design = Design(self.available, other.design.seed)
-        self.rng = other.rng
-        self.times = other.times
-        self.warned = other.warned
+        return replace(self, rng=other.rng, candidates=other.candidates, times=other.times)
 
-    def quiet(self) -> Run:
-        """A copy with nothing pending, for inspection: its random draws and updates do not change this run."""
+    def quiet(self) -> Situation:
+        """The same with nothing pending, for inspection: draws and updates do not change this one, nor later claims."""
         history = self.history.copy()
         history.pending = PendingPoints(self.space.d)
-        noises = tuple(noise.of(history, j) for j, noise in enumerate(self.noises))
-        twin = copied(self)
-        twin.times = AskTimes()
-        for name in ("rng", "_search_rng", "feasibility", "costs"):
-            setattr(twin, name, copy.deepcopy(getattr(self, name)))
-        pairs = ((self.history, history), (self.noises, noises), (self.noise, noises[0]))
-        given = {id(old): new for old, new in (*pairs, (self.feasibility, twin.feasibility))}
-        for name in ("available", "design", "resolution"):
-            old = getattr(self, name)
-            given[id(old)] = copied(old, given=given)
-        return copied(twin, (), given)
+        return replace(
+            self,
+            history=history,
+            times=AskTimes(),
+            claims=tuple((Claimed(noise.claimed),) for noise in self.noises),
+            forgiven=set(self.forgiven),
+            **{name: copy.deepcopy(getattr(self, name)) for name in ("rng", "feasibility", "costs")},
+        )
 
-    def of_output(self, output: int) -> Run:
+    def of_output(self, output: int) -> Situation:
         """The same run as if there were no other ``output``, for inspection."""
-        twin = copy.copy(self)
-        twin.goal = Goal((self.goal.directions[output],), self.goal.constraints)
-        twin.history = self.history.of_output(output)
-        twin.noises = (self.noises[output].of(twin.history, 0),)
-        return twin
+        goal = Goal((self.goal.directions[output],), self.goal.constraints)
+        return replace(self, goal=goal, history=self.history.of_output(output), claims=(self.claims[output],))
 
     def space_filling(self, position: int | None = None) -> Array:
         """The point (d,) at a ``position`` of the design, by default at the number of points so far."""
@@ -184,22 +210,6 @@ class Run:
         succeeds = success is CERTAIN or bool(success_probabilities(success, x[None])[0] >= success.threshold)
         return succeeds and bool(self.costs.fit(self.history, x[None])[0])
 
-    def fork_search_rng(self) -> None:
-        """Give the next search its own random stream, so that it does not depend on the number of draws by the
-        model."""
-        self._search_rng = int(self.rng.integers(2**63))
-
-    @property
-    def search_rng(self) -> np.random.Generator:
-        """Source of the draws of one search, see `fork_search_rng`."""
-        if isinstance(self._search_rng, int):  # a seed: most searches of arms draw nothing
-            self._search_rng = np.random.default_rng(self._search_rng)
-        return self._search_rng
-
-    @search_rng.setter
-    def search_rng(self, rng: np.random.Generator) -> None:
-        self._search_rng = rng
-
     def success(self) -> Success:
         """The probability that a point can be evaluated, for acquisition functions."""
         return self.feasibility.update(self.history)
@@ -208,12 +218,12 @@ class Run:
         """What costs add to the utility of a suggestion; nothing where they are not known, or are all equal."""
         return self.costs.terms(self.history)
 
-    def candidates(self, elites: Array, lengthscales: Array, rng: np.random.Generator) -> list[Array]:
+    def around(self, elites: Array, lengthscales: Array, rng: np.random.Generator) -> list[Array]:
         """Points (c, d) around the ``elites (e, d)`` and anywhere, in groups, moved to where known constraints hold.
 
         As for a suggestion that keeps no given values (`numbo.run.candidates.Candidates.groups`).
         """
-        groups = self.design.candidates.groups(elites, lengthscales, rng)
+        groups = self.candidates.groups(elites, lengthscales, rng)
         return [self.available.fix_points(group, None) for group in groups]
 
     def prior(self) -> Array | None:
@@ -245,24 +255,6 @@ class Run:
         curve = self.goal.curve(reports)
         return None if self.history.ends is None else curve
 
-    def attempt(self, action: Callable[[], T], otherwise: Callable[[], T]) -> T:
-        """The result of ``action``, or of ``otherwise`` if it fails; the reason is logged once.
-
-        Raises:
-            NoAnswer: if a user's function fails, of which parameters are allowed.
-        """
-        try:
-            return action()
-        except NoAnswer:
-            raise
-        except Exception as error:
-            raise_interrupt(error)
-            if not self.warned:
-                reason = "No model could be fitted; a space-filling point is suggested instead."
-                logger.warning(reason, exc_info=True)
-                self.warned = True
-            return otherwise()
-
     def dormant(self, rng: np.random.Generator) -> Array | None:
         """Values (m, d) for inactive coordinates, in case they become active: from the best points, and random ones.
 
@@ -283,16 +275,17 @@ class Run:
             "history": self.history.state_dict(),
             "pending": [(key, own(p.params), p.origin, plain(p.curve)) for key, p in pending],
             "rng": self.rng.bit_generator.state,
-            "design_seed": self.design.seed,
+            "design_seed": self.candidates.seed,
         }
 
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore a `state_dict`."""
+    def restored(self, state: Mapping[str, Any]) -> Situation:
+        """This run with a `state_dict`."""
         self.history.restore(state["history"])
-        self.design = Design(self.available, state["design_seed"])
         for key, params, origin, reported in state["pending"]:
             curve = None if reported is None else Curve(*reported)
             self.history.pending[key] = self.pending_point(params, origin, curve)
-        self.rng = np.random.Generator(getattr(np.random, state["rng"]["bit_generator"])())
-        self.rng.bit_generator.state = state["rng"]
-        restore(self, ("feasibility", "costs"), state, self.history)
+        rng = np.random.Generator(getattr(np.random, state["rng"]["bit_generator"])())
+        rng.bit_generator.state = state["rng"]
+        self.feasibility.restore(state["feasibility"], self.history)
+        self.costs.restore(state["costs"], self.history)
+        return replace(self, rng=rng, candidates=Candidates(self.space, state["design_seed"]))

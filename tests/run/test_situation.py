@@ -7,13 +7,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tests.runs import new_run, tell
+from tests.runs import listen, new_run, tell
 
 from numbo import Arms, Categorical, Float, Int, Space
 from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models.curves import Curves
 from numbo.run.candidates import DORMANT
-from numbo.run.run import SCOUTED
+from numbo.run.situation import SCOUTED
 from numbo.spaces import INACTIVE
 from numbo.trials import Curve
 
@@ -36,7 +36,6 @@ def test_a_copy_for_inspection_has_nothing_pending_and_leaves_the_run_as_it_is()
     assert (len(twin.history.pending), twin.times.asks) == (0, [])
     tell(twin, {"x": 0.1, "k": 1}, 5.0)
     twin.rng.random()
-    twin.search_rng.random()
     twin.success()
     twin.history.exclude(SPACE.encode({"x": 0.2, "k": 2}))
     assert repr(run.state_dict()) == repr(before)
@@ -45,11 +44,20 @@ def test_a_copy_for_inspection_has_nothing_pending_and_leaves_the_run_as_it_is()
     assert twin.noise is not run.noise
 
 
+def test_what_a_copy_knows_of_claims_is_frozen():
+    """A model of the search may claim more later: a snapshot keeps to what was claimed when it was taken."""
+    run, model = told(), SimpleNamespace(claimed_noise=0.1)
+    listen(run, [model])
+    twin = run.quiet()
+    model.claimed_noise = 0.9
+    assert (run.noise.claimed, twin.noise.claimed) == (0.9, 0.1)
+
+
 def test_another_runs_history_is_known_as_if_it_had_been_told():
     space = Space({"a": Int(0, 5), "k": Int(0, 9)})
     run, other = told(20, space, avoid_repeats=True), new_run(space, avoid_repeats=True)
-    other.listen([SimpleNamespace(claimed_noise=0.3)], asks=True)
-    other.go_on_from(run)
+    listen(other, [SimpleNamespace(claimed_noise=0.3)], asks=True)
+    other = other.following(run)
     for x in run.history.X:
         assert other.available.taken(x)
     assert not set(space.grid_index(run.history.X)) & set(other.available.rows())
@@ -61,7 +69,7 @@ def test_another_runs_history_is_known_as_if_it_had_been_told():
 def test_models_of_each_objective_are_heard():
     run = new_run(SPACE, directions=("minimize", "maximize"))
     exact, noisy, local = (SimpleNamespace(claimed_noise=share) for share in (0.0, 0.2, 0.4))
-    run.listen([exact, noisy], [local, exact])
+    listen(run, [exact, noisy], [local, exact])
     assert [noise.claimed for noise in run.noises] == [0.4, 0.2]
 
 
@@ -103,44 +111,6 @@ def test_what_was_reported_is_kept_when_a_point_is_held_again():
     assert run.history.pending["a"].curve is None
 
 
-@pytest.mark.allows_fallback
-def test_a_failure_of_a_model_is_logged_once_and_made_up_for(caplog):
-    run = new_run(SPACE)
-
-    def broken():
-        raise np.linalg.LinAlgError("made to fail")
-
-    assert run.attempt(lambda: 1, lambda: 2) == 1
-    assert [run.attempt(broken, lambda: 2) for _ in range(3)] == [2, 2, 2]
-    assert run.warned
-    assert len(caplog.records) == 1
-
-
-def interrupted():
-    raise KeyboardInterrupt
-
-
-def interrupted_within_a_library():
-    try:
-        interrupted()
-    except KeyboardInterrupt as error:
-        raise SystemError("a call failed") from error
-
-
-@pytest.mark.parametrize("action", [interrupted, interrupted_within_a_library])
-def test_interrupts_are_no_failures(action):
-    with pytest.raises(KeyboardInterrupt):
-        new_run(SPACE).attempt(action, lambda: 2)
-
-
-def test_searches_have_their_own_draws():
-    one, other = new_run(SPACE), new_run(SPACE)
-    for run in (one, other):
-        run.fork_search_rng()
-    other.rng.random(5)  # what a model drew
-    assert one.search_rng.random() == other.search_rng.random()
-
-
 def test_what_becomes_active_has_the_values_of_the_best_where_it_was_and_random_ones():
     space = Space({"kind": Categorical(list("ab")), "s": Float(0.0, 1.0, when={"kind": "a"}), "x": Float(0.0, 1.0)})
     run = new_run(space)
@@ -170,8 +140,7 @@ def test_a_restored_run_is_the_same_to_its_random_stream():
     run.history.pending["a"] = run.history.pending["a"].reporting(Curve(np.array([1.0, 2.0]), np.array([0.5, 0.6])))
     run.success()
     state = copy.deepcopy(run.state_dict())
-    twin = new_run(SPACE, ends=Curves, seed=99)
-    twin.restore(state)
+    twin = new_run(SPACE, ends=Curves, seed=99).restored(state)
     assert repr(twin.state_dict()) == repr(run.state_dict())
     assert twin.rng.random() == run.rng.random()
     np.testing.assert_array_equal(twin.scout(), run.scout())
