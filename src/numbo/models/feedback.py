@@ -324,7 +324,9 @@ class FeedbackModel(Kept):
         def joins(i: int, size: int) -> bool:
             return self.resparsify > 0.0 and self.dictionary.joins(variances[i], size, rng)
 
-        return self._start_batch(history, self.base.taking_in(fresh, self.pulls.X, joins, self._sums(history)))
+        base = self.base.taking_in(fresh, self.pulls.X, joins, self._sums(history))
+        self.fed_back = n
+        return self._begin(history, base)
 
     def _learning_is_due(self, n: int) -> bool:
         return (self._on_schedule or self.kernel.fits.at == 0) and self.kernel.due(n)
@@ -362,7 +364,8 @@ class FeedbackModel(Kept):
         self._draw = draw
         self.drawn_at = history.n
         self.draws = self.draws + 1
-        return self._start_batch(history, base, certain[gp.kept])
+        self.fed_back = history.n
+        return self._begin(history, base, certain[gp.kept])
 
     def _conditioned(self, draw: Draw, counts: Indices, sums: Array) -> Base:
         """The posterior on a dictionary of the points it was drawn from.
@@ -397,12 +400,8 @@ class FeedbackModel(Kept):
             out[unknown] = base.variance(X[numbers[unknown]])
         return out
 
-    def _start_batch(self, history: History, base: Base, certain: Mask | None = None) -> NewBatch:
-        """Start a batch over a posterior given all observations; hallucinate what is still pending."""
-        self.fed_back = history.n
-        return self._begin(history, base, certain)
-
     def _begin(self, history: History, base: Base, certain: Mask | None = None) -> NewBatch:
+        """Start a batch over a posterior; hallucinate what is pending, or was told since."""
         self.batch = Batch(base)
         missing = self._missing(history, [])
         assert missing is not None, "the dictionary is not usable"

@@ -56,7 +56,7 @@ class FITC:
         self._prior = prior_means(basis, X)
         self._averages = np.bincount(self._point, weights * (data.y - self._prior[self._point])) / self._counts
         self._roots = self._root(self._counts, self._open)
-        self.gp.condition_embedded(X, Z * self._roots[:, None])
+        self.gp.condition_embedded(X, Z * self._roots[:, None], np.ones(len(X)))
         self.gp.set_values(self._roots * self._averages)
         self._expecting: FITC | None = None
         self.lacking = False

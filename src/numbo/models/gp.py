@@ -93,6 +93,7 @@ class ExactGP(Kept):
         self.theta = self._default_theta()
         self.center = np.full(len(self.categorical), 0.5)
         self.radius = 0.5
+        #: Earlier studies, whose weights `weigh` learns; they have no influence before.
         self.sources: Sources | None = None
         self.weights = SILENT
         self._covariance: tuple[Any, Covariance] | None = None
@@ -222,10 +223,6 @@ class ExactGP(Kept):
 
     # -- earlier studies -----------------------------------------------------------------------------------------
 
-    def learn_from(self, sources: Sources) -> None:
-        """Take in earlier studies, whose weights `weigh` learns; they have no influence before."""
-        self.sources = sources
-
     def weigh(self, X: Array, y: Array, extra: Array | None = None) -> None:
         """Choose the weights of the earlier studies, given the hyperparameters, for ``X (n, d)``, ``y (n,)``.
 
@@ -239,11 +236,7 @@ class ExactGP(Kept):
             rest, known = self._told_by_sources(X, y, weights)
             return self.log_posterior(self.theta, XT, rest, extra, known, workspace).value + weights.log_prior
 
-        self.set_weights(max(self.sources.proposals(X), key=evidence))
-
-    def set_weights(self, weights: Weights) -> None:
-        """Set the weights of the earlier studies."""
-        self.weights = weights
+        self.weights = max(self.sources.proposals(X), key=evidence)
 
     @property
     def basis(self) -> Basis | None:

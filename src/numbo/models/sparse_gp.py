@@ -92,6 +92,7 @@ class SparseGP:
     Attributes:
         kept: rows of ``dictionary`` that became atoms, in the order of the atoms.
         m, u: number of atoms and of points.
+        LV: the Cholesky factor (m, m) of V.
 
     Raises:
         ValueError: if lambda is not positive.
@@ -176,7 +177,7 @@ class SparseGP:
     def copy(self) -> SparseGP:
         """A model that goes its own way. O(m^2 + u): points and embeddings are shared as long as that can be."""
         twin = self._twin()
-        twin._LV = self._LV.copy()
+        twin.LV = self.LV.copy()
         twin._counts = self._counts.copy()
         twin._sums = self._sums.copy()
         return twin
@@ -196,11 +197,6 @@ class SparseGP:
         """The embedded points (u, m)."""
         return self._rows.Z[: self.u, : self.m]
 
-    @property
-    def LV(self) -> Array:
-        """The Cholesky factor (m, m) of V."""
-        return self._LV
-
     def embed(self, X: Array) -> Array:
         """Nystrom embedding Z (n, m) of the points ``X (n, d)``."""
         return embed(self.covariance, self.dictionary, self._R, np.ascontiguousarray(X, dtype=np.float64))
@@ -214,9 +210,10 @@ class SparseGP:
     def condition(self, X: Array, counts: Array | None = None) -> None:
         """Condition on the points ``X (n, d)``, each observed ``counts (n,)`` times; `set_values` sets their values."""
         counts = np.ones(len(X)) if counts is None else np.asarray(counts, dtype=np.float64)
-        self._condition(X, self.embed(X), counts)
+        self.condition_embedded(X, self.embed(X), counts)
 
-    def _condition(self, X: Array, Z: Array, counts: Array) -> None:
+    def condition_embedded(self, X: Array, Z: Array, counts: Array) -> None:
+        """`condition` on points ``X (n, d)`` that are embedded as ``Z (n, m)``."""
         LV, positive = precision_factor(Z, counts, self.regularization)
         self._rows = _Rows(X, Z)
         self.u = len(X)
@@ -226,7 +223,7 @@ class SparseGP:
         """Keep what follows from the numbers of observations."""
         if not positive:
             raise np.linalg.LinAlgError("Z^T Z + lambda I is not positive definite: points or counts are not finite.")
-        self._LV = LV
+        self.LV = LV
         self._counts = self._with_room(counts)
         self._sums = np.zeros(len(self._counts))
         self._changed()
@@ -265,11 +262,7 @@ class SparseGP:
         self._sums[u] = value
         self.u = u + 1
         self._changed()
-        return observe(self._R, self._LV, z, self.regularization)
-
-    def condition_embedded(self, X: Array, Z: Array) -> None:
-        """Condition on one observation at each of the points ``X (n, d)``, embedded as ``Z (n, m)``."""
-        self._condition(X, Z, np.ones(len(X)))
+        return observe(self._R, self.LV, z, self.regularization)
 
     def scale_up(self, i: int, factor: float, value: float) -> None:
         """Multiply the embedding of point ``i`` by a ``factor`` of at least 1, and replace its value. O(m^2)."""
@@ -279,14 +272,14 @@ class SparseGP:
         self._rows.Z[i, : self.m] = factor * z
         self._sums[i] = value
         self._changed()
-        observe(self._R, self._LV, math.sqrt(max(factor * factor - 1.0, 0.0)) * z, self.regularization)
+        observe(self._R, self.LV, math.sqrt(max(factor * factor - 1.0, 0.0)) * z, self.regularization)
 
     def repeat(self, i: int, value: float = 0.0) -> Array:
         """Add one more observation of point ``i``, otherwise as `add`. O(m^2)."""
         self._counts[i] += 1.0
         self._sums[i] += value
         self._changed()
-        return observe(self._R, self._LV, self.Z[i].copy(), self.regularization)
+        return observe(self._R, self.LV, self.Z[i].copy(), self.regularization)
 
     def hallucinate(self, LV: Array, z: Array) -> Array:
         """Add one observation at the embedded point ``z (m,)`` to ``LV``, a copy of this model's, in place. O(m^2).
@@ -315,10 +308,10 @@ class SparseGP:
         self._rows.Z[: self.u, m] = column
         self._rows.filled = self.u, m + 1
         v = np.empty(m)
-        whiten_into(inverse_factor(self._LV)[1], m, off, v)
+        whiten_into(inverse_factor(self.LV)[1], m, off, v)
         corner = float(np.sum(weighted * column)) + self.regularization - float(np.sum(v**2))
         self._L = _bordered(self._L, z, root)
-        self._LV = _bordered(self._LV, v, math.sqrt(max(corner, self.regularization)))
+        self.LV = _bordered(self.LV, v, math.sqrt(max(corner, self.regularization)))
         self._set_atoms(np.concatenate([self.dictionary, x[None]]))
         return True
 
@@ -331,7 +324,7 @@ class SparseGP:
 
     def _solve(self) -> tuple[Array, ...]:
         if self._weights is None:
-            *weights, ok = dtc_weights(self._R, self._LV, self.regularization)
+            *weights, ok = dtc_weights(self._R, self.LV, self.regularization)
             if not ok:
                 raise np.linalg.LinAlgError("I - lambda V^-1 is not positive semidefinite: points are not finite.")
             self._weights = (*weights, np.ascontiguousarray(weights[0].T))
@@ -374,7 +367,7 @@ class SparseGP:
 
     def log_determinant(self) -> float:
         """log det(V / lambda): twice the information that the observations carry about the objective."""
-        return float(2.0 * _elementary.log(np.diag(self._LV)).sum() - self.m * math.log(self.regularization))
+        return float(2.0 * _elementary.log(np.diag(self.LV)).sum() - self.m * math.log(self.regularization))
 
     def cross(self, X: Array, Y: Array) -> Array:
         """k~ (n, p) between the points ``X (n, d)`` and ``Y (p, d)``."""
