@@ -17,6 +17,7 @@ from numbo.rules.rule import Circumstance, is_turn, several_objectives, space_en
 from numbo.run.situation import Situation, Suggestion
 from numbo.search.categories import with_categories
 from numbo.spaces import SearchSpace
+from numbo.trials import History
 
 #: Maximum number of combinations that are tried one by one; with `EVERY`, this takes up to the first 80 or 90 trials.
 LISTED = 40
@@ -42,6 +43,9 @@ KEPT = 4
 DIGITS = 0.01
 USUAL = 20
 
+#: A number of trials, and the combinations that they leave.
+Left = tuple[int, frozenset[tuple[int, ...]]]
+
 
 class Combinations:
     """The combinations of some dimensions of a space that have neither been told nor are pending.
@@ -58,17 +62,20 @@ class Combinations:
         self._space = space
         self._at = at
         sizes = space.sizes[at].astype(int).tolist()
-        self._left = set(itertools.product(*map(range, sizes))) if math.prod(sizes) <= most else set()
-        self._known = 0
+        listed = itertools.product(*map(range, sizes)) if math.prod(sizes) <= most else ()
+        self._every: frozenset[tuple[int, ...]] = frozenset(listed)
 
     def untried(self, run: Situation) -> Indices:
         """Numbers (k, c) of the categories of each combination that has no trial and is not pending."""
-        if not self._left:
+        if not self._every:
             return np.empty((0, len(self._at)), dtype=np.int64)
-        trials = run.history.trials
-        self._left -= self._of(trials.X[self._known :])
-        self._known = trials.n
-        return np.array(sorted(self._left - self._of(run.history.pending.X)), dtype=np.int64)
+        _, left = run.history.fact(self._left)
+        return np.array(sorted(left - self._of(run.history.pending.X)), dtype=np.int64)
+
+    def _left(self, known: Left | None, history: History) -> Left:
+        """The fold of the combinations that have no trial."""
+        n, left = (0, self._every) if known is None else known
+        return history.told, left - self._of(history.trials.X[n:])
 
     def _of(self, X: Array) -> set[tuple[int, ...]]:
         return set(map(tuple, self._space.cells(X)[:, self._at].tolist()))

@@ -10,12 +10,15 @@ that has no trial yet is tried, too.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from numbo._types import Array, Indices, Mask
 from numbo.run.situation import Situation
 from numbo.search.categories import with_categories
 from numbo.spaces import INACTIVE, SearchSpace
+from numbo.trials import History
 from numbo.trials.points import point_keys
 
 #: Number of trials after its first failure until a category is tried again. Of eight runs in which the best of three
@@ -28,8 +31,17 @@ EVERY = 4
 FEW = 16
 
 
+class Record(NamedTuple):
+    """What ``n`` trials say of each category (c, m): its failures, its last trial, and whether one succeeded."""
+
+    n: int
+    failures: Indices
+    last: Indices
+    fine: Mask
+
+
 class SecondChance:
-    """The record of each category that is always active, or may be without a condition.
+    """When each category is due that is always active, or may be without a condition.
 
     Args:
         space: the searched space.
@@ -43,10 +55,6 @@ class SecondChance:
         self._branches = np.array(branches, dtype=bool)[:, None]
         most = int(space.sizes[self._at].max(initial=0))
         self._there = np.arange(most) < space.sizes[self._at][:, None]
-        self._failures = np.zeros((len(self._at), most), dtype=np.int64)
-        self._last = np.zeros((len(self._at), most), dtype=np.int64)
-        self._fine = np.zeros((len(self._at), most), dtype=bool)
-        self._known = 0
 
     def candidates(self, run: Situation) -> Array | None:
         """Points (c, d) with the category that is due; None if there is none."""
@@ -77,11 +85,11 @@ class SecondChance:
         first = history.told >= BRANCHES_FROM and run.turn % EVERY == 0 and bool(self._branches.any())
         if not (failures or first):
             return None
-        self._see(run)
-        waited = history.told - self._last
-        due = (self._failures > 0) & ~self._fine & (waited > FIRST * 2.0 ** (self._failures - 1)) & failures
+        known = history.fact(self._seen)
+        waited = history.told - known.last
+        due = (known.failures > 0) & ~known.fine & (waited > FIRST * 2.0 ** (known.failures - 1)) & failures
         if first:
-            due |= (self._failures == 0) & ~self._fine & self._branches & self._there
+            due |= (known.failures == 0) & ~known.fine & self._branches & self._there
         if history.pending:
             pending = history.pending.X
             rows, columns = np.nonzero(self._active(pending))
@@ -91,17 +99,21 @@ class SecondChance:
         row, category = np.unravel_index(int(np.argmax(np.where(due, waited, -1))), due.shape)
         return int(self._at[row]), int(category)
 
-    def _see(self, run: Situation) -> None:
-        """Take in the trials that were told since the last call."""
-        trials = run.history.trials
-        X = trials.X[self._known :]
-        failed = trials.failed[self._known :]
-        times = np.arange(self._known, trials.n)
+    def _seen(self, known: Record | None, history: History) -> Record:
+        """The fold of the `Record`."""
+        if known is None:
+            none = np.zeros(self._there.shape, dtype=np.int64)
+            known = Record(0, none, none, none.astype(bool))
+        failures, last, fine = known.failures.copy(), known.last.copy(), known.fine.copy()
+        trials = history.trials
+        X = trials.X[known.n :]
+        failed = trials.failed[known.n :]
+        times = np.arange(known.n, trials.n)
         for j, (numbers, active) in enumerate(zip(self._cells(X).T, self._active(X).T, strict=True)):
-            self._fine[j, numbers[active & ~failed]] = True
-            np.add.at(self._failures[j], numbers[active & failed], 1)
-            np.maximum.at(self._last[j], numbers[active], times[active])
-        self._known = trials.n
+            fine[j, numbers[active & ~failed]] = True
+            np.add.at(failures[j], numbers[active & failed], 1)
+            np.maximum.at(last[j], numbers[active], times[active])
+        return Record(trials.n, failures, last, fine)
 
     def _active(self, X: Array) -> Mask:
         return X[:, self._at] != INACTIVE
