@@ -13,8 +13,9 @@ from tests.helpers import MOSTLY, over_seeds, seeded
 from numbo import GSSBO, Float, GSSBOSettings, Int, Space
 from numbo.models import ExactGP
 from numbo.models.noise import LEVELS, Noise
-from numbo.run.resolution import LATEST, SHARE, TIES, reach, tied_by_chance
+from numbo.run.resolution import LATEST, SHARE, TIES, Tied, reach, tied_by_chance
 from numbo.run.resolution import resolution as radius_of
+from numbo.run.resolution import tied as ties
 from numbo.spaces import Categorical
 from numbo.trials import History
 
@@ -124,6 +125,20 @@ def test_under_noise_ties_say_nothing():
     noisy = Noise(history, (SimpleNamespace(claimed_noise=0.3),))
     assert noisy.found
     assert resolution(history, noisy)(metric()) == 0.0
+
+
+def test_a_copy_does_not_count_what_was_told_later():
+    """They share what they had in common, which grows."""
+    X = np.random.default_rng(0).random((12, D))
+    one = told(X[:6], np.arange(6.0))
+    assert one.fact(ties).pairs == 0
+    one.add(X[6], 7.0, {}, 0)
+    copy = one.copy()
+    for x in X[7:10]:
+        one.add(x, 7.0, {}, 0)
+    one.add(X[10], 8.0, {}, 0)
+    assert one.fact(ties).pairs == 3
+    assert copy.fact(ties) == Tied(7, 0, {float(k): k for k in range(6)} | {7.0: 6}, 7)
 
 
 def test_shares_of_ties():

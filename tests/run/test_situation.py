@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import FrozenInstanceError, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -42,6 +43,15 @@ def test_a_copy_for_inspection_has_nothing_pending_and_leaves_the_run_as_it_is()
     x = SPACE.encode({"x": 0.1, "k": 1})
     assert (twin.available.taken(x), run.available.taken(x)) == (True, False)
     assert twin.noise is not run.noise
+
+
+def test_values_that_are_fixed_make_another_situation():
+    run = told()
+    kept = replace(run, fixed=np.array([0.25, np.nan]))
+    assert (kept.space_filling()[0], kept.history) == (0.25, run.history)
+    assert run.space_filling()[0] != 0.25
+    with pytest.raises(FrozenInstanceError):
+        run.fixed = kept.fixed
 
 
 def test_what_a_copy_knows_of_claims_is_frozen():

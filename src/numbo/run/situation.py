@@ -40,7 +40,7 @@ class Suggestion(NamedTuple):
 
 @dataclass(frozen=True)
 class Situation:
-    """What a suggestion follows from. Its parts ask it, and change nothing but the models.
+    """What a suggestion follows from. The history grows and models are fitted, but no part is replaced by another.
 
     Another question is another value: with values that are fixed (``replace(run, fixed=...)``), or with nothing pending
     (`quiet`).
