@@ -2,7 +2,9 @@
 
 * ``lcbench-TASK``, ``xgboost-TASK``: training of networks and of boosted trees by surrogate models of their losses and
   seconds (YAHPO Gym, Pfisterer et al. 2022), where ``LCBENCH`` and ``RBV2_XGBOOST`` name folders with a ``model.onnx``
-  and an ``encoding.json``, and onnxruntime is installed.
+  and an ``encoding.json``, and onnxruntime is installed. Of trees, the surrogate of some tasks says a log loss of 0
+  where its Brier score is the worst possible, at the least of all seconds: a search would be one for such points. So
+  the sum of both is minimised, and tasks are left out where they do not rank random points alike.
 * ``corner-SEED``: a rippled bowl in six dimensions, of which two make trials up to a hundred times as dear. Its
   optimum is where they are dear, and the cheap corner is bad.
 * ``branch-SEED``: three branches that cost 1, 8 and 50; the dearer, the better.
@@ -20,6 +22,9 @@ from benchmarks.problems import yahpo
 
 #: Number of problems of each family; those at odd places of a family are put aside.
 LISTED = 12
+#: Over 1,500 random points, the rank correlation of log loss and Brier score is -.07 and .38 there, and at least .59 on
+#: the other tasks.
+CONTRADICTING = ("40923", "41216")
 
 
 class Outcome(NamedTuple):
@@ -44,13 +49,13 @@ def lcbench(task: str) -> Objective:
 
 
 def xgboost(task: str) -> Objective:
-    """Log loss on all of the data, tenth repetition, and seconds of training."""
+    """Log loss plus Brier score on all of the data, tenth repetition, and seconds of training."""
     model, number = yahpo.task_of("RBV2_XGBOOST", task)
 
     def objective(trial: Trial) -> Outcome:
         categories, numbers = yahpo.boosted_trees(trial, model.encoding)
         found = model.outputs([number, *categories], [[*numbers, 1.0, 10.0]])[0].tolist()
-        return Outcome(found[5], max(found[6], 1e-3))
+        return Outcome(found[3] + found[5], max(found[6], 1e-3))
 
     return objective
 
@@ -87,8 +92,8 @@ def branch(seed: int) -> Objective:
     return objective
 
 
-def problems() -> dict[str, list[str]]:
-    """The names of the problems by their families."""
+def _listed() -> dict[str, list[str]]:
+    """The names of all problems by their families, those that are left out among them."""
     seeds = [str(seed) for seed in range(LISTED)]
     found = {
         "lcbench": yahpo.evenly("LCBENCH", LISTED),
@@ -97,6 +102,17 @@ def problems() -> dict[str, list[str]]:
         "branch": seeds,
     }
     return {family: [f"{family}-{name}" for name in names] for family, names in found.items() if names}
+
+
+def problems() -> dict[str, list[str]]:
+    """The names of the problems by their families."""
+    out = {f"xgboost-{task}" for task in CONTRADICTING}
+    return {family: [name for name in names if name not in out] for family, names in _listed().items()}
+
+
+def aside(name: str) -> bool:
+    """Whether the problem with this name is put aside: it has an odd place in its family."""
+    return _listed()[name.partition("-")[0]].index(name) % 2 == 1
 
 
 def objective_of(name: str) -> Objective:
