@@ -63,7 +63,7 @@ def acquisition(of: Acquisition, mu: float, sd: float) -> float:
     if of.kind == UCB:
         return mu + of.parameter * sd
     if of.kind == LOG_EI:
-        return float(log_ei(mu, sd, of.parameter))
+        return float(log_ei(mu, of.width * sd, of.parameter))
     if of.kind == LOG_PROBABILITY:
         return float(special.log_ndtr((mu - of.parameter) / sd))
     if of.kind == MEAN:

@@ -74,6 +74,8 @@ def test_predict_is_the_naive_posterior(covariance):
         Acquisition(UCB, 1.7),
         Acquisition(LOG_EI, 0.4),
         Acquisition(LOG_EI, 9.0),
+        Acquisition(LOG_EI, 0.4, width=2.5),
+        Acquisition(LOG_EI, 9.0, width=0.5),
         Acquisition(LOG_PROBABILITY, 0.0),
         Acquisition(LOG_PROBABILITY, 9.0),
         Acquisition(MEAN, 0.7),
@@ -109,4 +111,4 @@ def test_variance_at_the_data_is_small_and_never_negative(covariance):
 def test_standard_deviation_is_floored():
     assert entry(kernels.floored_sd)(-1.0, 4.0) == pytest.approx(2e-7)
     assert entry(kernels.floored_sd)(0.25, 1.0) == 0.5
-    assert math.isfinite(entry(kernels.acquisition_terms)(LOG_EI, 1e8, 0.0, 1e-7)[0])
+    assert math.isfinite(entry(kernels.acquisition_terms)(LOG_EI, 1e8, 1.0, 0.0, 1e-7)[0])

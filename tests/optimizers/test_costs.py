@@ -8,10 +8,13 @@ import pickle
 
 import numpy as np
 import pytest
+from tests import naive
 from tests.helpers import MOSTLY, over_seeds, seeded
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, GSSBOSettings, Int, Space
 from numbo.inspection.words import rounded
+from numbo.kernels.acquisition import LOG_EI, mean_variance
+from numbo.models.costs import WEIGHT
 from numbo.search.population_search import PopulationSearch
 
 SPACE = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
@@ -266,6 +269,25 @@ def test_all_acquisition_functions_see_costs(acquisition):
     asked = told(opt, 20)
     blind = GSSBO(SPACE, seed=0, settings=GSSBOSettings(acquisition=acquisition, trust_region=False))
     assert asked != told(blind, 20, cost=None)
+
+
+def test_turns_that_explore_count_costs_and_deviations_beta_times():
+    opt = GSSBO(SPACE, seed=0, settings=GSSBOSettings(beta=3.0, trust_region=False))
+    told(opt, 20)
+    run, search = opt._run, opt._search
+    search.outputs.release()
+    found = search.maximiser.acquisition(run, search.outputs, exploring=True)
+    usual = search.maximiser.acquisition(run, search.outputs, exploring=False)
+    assert (usual.kind, usual.width) == (LOG_EI, 1.0)
+    assert found == usual._replace(width=3.0)
+    X = np.random.default_rng(1).random((20, 2))
+    posterior = search.surrogate.posterior
+    mean, variance = mean_variance(posterior, X)
+    sd = np.sqrt(variance)
+    gain = np.array([naive.acquisition(found, *pair) for pair in zip(mean, sd, strict=True)])
+    worth = search.maximiser.of_one(run, search.outputs, found).values(X)
+    rest = worth - gain + WEIGHT * np.log(run.costs.expected(run.history, X))
+    np.testing.assert_allclose(rest, rest[0], rtol=1e-6, atol=1e-6)
 
 
 def lines_of(opt):

@@ -123,7 +123,7 @@ def test_the_sparse_variance_is_never_starved(noise):
 @pytest.mark.parametrize("sd", [1e-9, 1e-3, 1.0, 1e3])
 def test_log_ei_in_every_tail(mu, sd):
     mean = mu * sd
-    value, d_mean, d_sd = entry(acquisition_terms)(LOG_EI, 0.0, mean, sd)
+    value, d_mean, d_sd = entry(acquisition_terms)(LOG_EI, 0.0, 1.0, mean, sd)
     expected = float(naive.log_ei(mean, sd, 0.0))
     assert value == pytest.approx(expected, rel=1e-14, abs=1e-13)
     assert d_mean > 0.0

@@ -103,12 +103,15 @@ class Acquisition(NamedTuple):
     log p alone would not stop suggestions from failing at the edge of the feasible region. Below the threshold the
     acquisition therefore falls off so steeply that no improvement outweighs it. For UCB, a failure counts as the value
     ``worst``: ``p UCB + (1 - p) worst``. A constant probability changes no choice.
+
+    For `LOG_EI`, standard deviations count ``width`` times: above 1, what is uncertain is overrated, as it is by UCB.
     """
 
     kind: int
     parameter: float
     success: Success = CERTAIN
     worst: float = 0.0
+    width: float = 1.0
 
 
 class Term(NamedTuple):
@@ -156,7 +159,7 @@ def log_cdf(z):
 
 
 @subroutine
-def acquisition_terms(kind, parameter, mu, sd):
+def acquisition_terms(kind, parameter, width, mu, sd):
     """Value of the acquisition and its derivatives with respect to ``mu`` and ``sd``, if every point succeeds."""
     if kind == UCB:
         return mu + parameter * sd, 1.0, parameter
@@ -168,8 +171,9 @@ def acquisition_terms(kind, parameter, mu, sd):
         return parameter * mu, parameter, 0.0
     # log EI = log sd + log h(z); with h' = Phi, dz/dmu = 1 / sd and dz/dsd = -z / sd:
     #   d/dmu = Phi / (h sd),  d/dsd = 1 / sd - z Phi / (h sd) = (h - z Phi) / (h sd) = phi / (h sd)
-    value, cdf_ratio, phi_ratio = log_h((mu - parameter) / sd)
-    return math.log(sd) + value, cdf_ratio / sd, phi_ratio / sd
+    wide = width * sd
+    value, cdf_ratio, phi_ratio = log_h((mu - parameter) / wide)
+    return math.log(wide) + value, cdf_ratio / wide, width * (phi_ratio / wide)
 
 
 @subroutine
@@ -247,12 +251,12 @@ def weighted(kind, worst, threshold, value, p):
 
 
 @jit
-def unweighted_values(kind, parameter, covariance, Z, mean, variance):
+def unweighted_values(kind, parameter, width, covariance, Z, mean, variance):
     """Acquisition (c,) if every point succeeds, from posterior means and variances (c,) at ``Z (c, d)``."""
     out = np.empty(Z.shape[0])
     for c in range(Z.shape[0]):
         sd = floored_sd(variance[c], prior_variance(covariance, Z[c]))
-        out[c] = acquisition_terms(kind, parameter, mean[c], sd)[0]
+        out[c] = acquisition_terms(kind, parameter, width, mean[c], sd)[0]
     return out
 
 
@@ -270,10 +274,10 @@ def acquisition_values(posterior: Posterior, acquisition: Acquisition, Z: np.nda
 
     Not a kernel itself, so that the kernels it calls are compiled once, for all callers.
     """
-    kind, parameter, success, worst = acquisition
+    kind, parameter, success, worst, width = acquisition
     lifted = posterior.lifted(Z)
     mean, variance = mean_variance(posterior, lifted)
-    values = unweighted_values(kind, parameter, posterior.covariance, lifted, mean, variance)
+    values = unweighted_values(kind, parameter, width, posterior.covariance, lifted, mean, variance)
     if len(success.alpha) == 0:
         return values
     return weighted_values(kind, worst, success.threshold, values, success_probabilities(success, Z))
@@ -378,7 +382,7 @@ def acquisition_gradient_into(posterior, acquisition, offsets, columns, x, gradi
     slope, q, products = np.empty(n), np.empty(n), np.empty(n)
     z, slopes = lift(posterior.basis, x)
     mu, sd = moments_into(posterior, offsets, columns, z, slope, q, products)
-    value, d_mu, d_sd = acquisition_terms(acquisition.kind, acquisition.parameter, mu, sd)
+    value, d_mu, d_sd = acquisition_terms(acquisition.kind, acquisition.parameter, acquisition.width, mu, sd)
     moments_gradient_into(posterior, z, slopes, sd, d_mu, d_sd, slope, q, products, gradient)
     if acquisition.success.alpha.shape[0] == 0:
         return value

@@ -269,7 +269,7 @@ class GPSearch(Kept):
             unfitted=self.new_surrogate() if surrogate.all_data else None,
             constraints=self.outputs.constraints,
             feasible=run.history.any_feasible,
-            costs=self.maximiser.costs(run, acquisition),
+            costs=run.cost_terms(),
             prior=run.prior(),
         )
 
