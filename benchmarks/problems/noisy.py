@@ -15,7 +15,7 @@ import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import RandomSampler
 
-from benchmarks.problems import classic, functions, tables
+from benchmarks.problems import classic, few, functions, long, tables
 from benchmarks.problems.examples import example
 from benchmarks.problems.mixed import categories, training_mixed
 from benchmarks.problems.problem import Params, Problem, box, moved
@@ -46,11 +46,23 @@ FUNCTIONS: dict[str, Callable[[], Problem]] = {
     "categories-8": lambda: categories(35, 8, 4),
     "training-12": training_mixed,
 }
+#: The center of a bowl, outside of the unit cube in two of four dimensions, so that the optimum lies on two bounds.
+EDGE = np.array([1.2, 0.3, -0.2, 0.6])
+#: Functions that were no help in choosing settings, each at one level of noise.
+PUT_ASIDE: dict[str, tuple[Callable[[], Problem], int]] = {
+    "goldstein-price-2": (few.PROBLEMS["goldstein-price-2"], 10),
+    "rastrigin-2": (lambda: moved(functions.rastrigin, 2, -5.12, 5.12, 39), 30),
+    "zakharov-3": (lambda: moved(functions.zakharov, 3, -5.0, 10.0, 36), 30),
+    "edge-4": (lambda: box(lambda x: float(np.sum((x - EDGE) ** 2)), 4, 0.0, 1.0, 0.08), 30),
+    "dixon-price-5": (lambda: moved(functions.dixon_price, 5, -10.0, 10.0, 37), 10),
+    "categories-6": (lambda: categories(40, 6, 3), 30),
+    "different-powers-10-rotated": (lambda: moved(long.different_powers, 10, -5.0, 5.0, 38, rotate=True), 10),
+}
 
 
-def _at(name: str, level: int) -> Problem:
+def _at(make: Callable[[], Problem], level: int) -> Problem:
     """A function with noise of ``level`` percent of its spread."""
-    problem = FUNCTIONS[name]()
+    problem = make()
     return replace(problem, noise=level / 100.0 * spread(problem), recommended=True, checkpoints=CHECKPOINTS)
 
 
@@ -131,7 +143,10 @@ REAL: dict[str, Callable[[], Problem]] = {
     "hpobench-vehicle-once": partial(_tabulated, "HPOBench", "vehicle"),
     "hpolib-protein_structure-once": partial(_tabulated, "HPOLib", "protein_structure"),
 }
+_ASIDE = {f"{name}-noise-{level}%": partial(_at, make, level) for name, (make, level) in PUT_ASIDE.items()}
 PROBLEMS: dict[str, Callable[[], Problem]] = {
-    **{f"{name}-noise-{level}%": partial(_at, name, level) for name in FUNCTIONS for level in LEVELS},
+    **{f"{name}-noise-{level}%": partial(_at, make, level) for name, make in FUNCTIONS.items() for level in LEVELS},
     **REAL,
+    **_ASIDE,
 }
+ASIDE = tuple(_ASIDE)

@@ -185,7 +185,7 @@ def test_a_repeat_drawn_at_random_is_what_a_sampler_is_told(monkeypatch):
 
 def test_ripples_are_in_no_rank():
     others = {"ripples", "failures", "branching", "noisy", "few", "few-aside", "early", "early-aside"}
-    others |= {"long", "long-aside"}
+    others |= {"long", "long-aside", "noisy-aside"}
     assert set(SUITES) - set(COMPARED) == others
     assert sum(map(len, COMPARED.values())) == 30
 
