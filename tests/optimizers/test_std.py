@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 
 import numpy as np
 import pytest
@@ -102,3 +103,28 @@ def test_algorithms_that_take_none_say_so(make):
     with pytest.raises(ValueError, match=f"std is not supported by {make.__name__}"):
         opt.tell(p, 1.0, std=0.1)
     assert opt.n_told == 0
+
+
+@pytest.mark.parametrize("make", TAKE_IT)
+def test_errors_that_values_contradict_are_worth_one_warning_and_count_less(make):
+    rng = np.random.default_rng(0)
+    opt = make(SPACE, seed=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for _ in range(48):
+            p = opt.ask()
+            opt.tell(p, bowl(p) + 0.05 * rng.normal(), std=2.0)
+    told = [str(one.message) for one in caught if "std" in str(one.message)]
+    assert len(told) == 1
+    assert "times too large" in told[0]
+    assert opt.predict(opt.best_predicted()[0])[1] < 0.5
+
+
+def test_errors_that_may_be_right_are_worth_no_warning():
+    rng = np.random.default_rng(0)
+    opt = GSSBO(SPACE, seed=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(48):
+            p = opt.ask()
+            opt.tell(p, bowl(p) + 0.05 * rng.normal(), std=0.05)

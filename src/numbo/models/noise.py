@@ -405,7 +405,7 @@ def evidence(known: Repeats | None, history: History, output: int) -> Repeats:
     found = Repeats() if known is None else copied(known)
     y = history.output(output)
     final = history.final
-    variance = history.variance if output == 0 else np.zeros(history.n)
+    variance = history.told_variance if output == 0 else np.zeros(history.n)
     for point, i in history.again[found.known :]:
         first = found.finished.get(point, point)
         if not (final[first] and final[i]):

@@ -36,6 +36,7 @@ from numbo.spaces.domain import known_of
 from numbo.trials import UNASKED, Goal, own, point_key
 from numbo.trials.earlier import earlier_studies
 from numbo.trials.record import Record
+from numbo.trials.stated import stated, too_large
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -219,7 +220,7 @@ class Optimizer(Port, Inspectable):
             if seed is not None:
                 self._run = replace(self._run, rng=np.random.default_rng(seed))
                 run = self._keeping(fixed)
-            self._warn_of_beliefs()
+            self._warn_of_contradictions()
             x, origin = self._attempt(
                 lambda: (propose or self._propose)(run), lambda: Suggestion(run.space_filling(position))
             )
@@ -227,12 +228,15 @@ class Optimizer(Port, Inspectable):
             x = available.fix(off_bounds(x, run.feasibility.closed, available.taken))
             return Suggestion(available.settled(x), origin)
 
-    def _warn_of_beliefs(self) -> None:
-        """Warn once if the data disagree with what is believed of good values."""
+    def _warn_of_contradictions(self) -> None:
+        """Warn once if the data contradict what is believed of good values, and once for the errors of values."""
         run = self._run
         if "prior" not in self._warned_of and (names := contradicted(run.space.beliefs, run.history)):
             self._warned_of.add("prior")
             warnings.warn(disagreement(names), stacklevel=4)
+        if "std" not in self._warned_of and (known := run.history.fact(stated)).halvings:
+            self._warned_of.add("std")
+            warnings.warn(too_large(known), stacklevel=4)
 
     @property
     def _opening(self) -> Opening:

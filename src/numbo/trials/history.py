@@ -19,6 +19,7 @@ from numbo.trials.front import NonDominated, closeness
 from numbo.trials.goal import Goal
 from numbo.trials.pending import PendingPoints
 from numbo.trials.points import point_key, point_keys
+from numbo.trials.stated import stated
 from numbo.trials.trials import ROOM, Trials, doubled, own, with_room
 from numbo.trials.violations import Scales, scored
 
@@ -421,8 +422,19 @@ class History:
 
     @property
     def variance(self) -> Array:
-        """The known variance of each of ``y (n,)``, in addition to the common noise."""
-        return self._variance[: self.n]
+        """The known variance of each of ``y (n,)``, in addition to the common noise.
+
+        Less than was told where values contradict it (`numbo.trials.stated`).
+        """
+        factor = self.fact(stated).factor
+        known = self._variance[: self.n]
+        return known if factor == 1.0 else np.where(self.final, factor, 1.0) * known
+
+    @property
+    def told_variance(self) -> Array:
+        """The variance (n,) that each value was told with, 0 where none was."""
+        out: Array = self.trials.variance[self._positions[: self.n]]
+        return out
 
     def last_values(self, rows: ObservationIndices) -> Array:
         """The told values of the observations ``rows (m,)``, not the ones expected at their ends."""
