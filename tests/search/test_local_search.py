@@ -276,6 +276,36 @@ def test_a_region_that_is_given_up_while_values_are_folded_in_proposes_nothing()
     assert local.trust_region.number == number + 1
 
 
+def test_under_noise_a_region_in_which_all_means_are_alike_is_given_up():
+    run, local = started(60, noise=0.05)
+    repeated(run, local, 0.05)
+    region = local.trust_region
+    assert local.propose(run) is not None
+    number = region.number
+    region.length = 2.0**-12
+    assert local.propose(run) is None
+    assert region.number == number + 1
+
+
+def test_without_noise_a_region_is_searched_however_alike_its_means_are():
+    run, local = started(60, value=lambda p: 1e-6 * p["x"])
+    local.trust_region.length = 2.0**-12
+    assert local.propose(run) is not None
+
+
+def test_known_errors_hide_what_a_region_has():
+    run, rng = new_run(CUBE), np.random.default_rng(0)
+    local = local_search(run, global_search(run))
+    for x in CUBE.snap(rng.random((60, 3))):
+        p = CUBE.decode(x)
+        i = run.history.add(x, bowl(p) + 0.1 * rng.normal(), p, GLOBAL, variance=0.01)
+        local.tell(run, i, run.history.assured(i), GLOBAL)
+    number = local.trust_region.number
+    local.trust_region.length = 2.0**-12
+    assert local.propose(run) is None
+    assert local.trust_region.number == number + 1
+
+
 def test_the_region_is_told_by_positions_among_all_trials():
     run, local = started(0)
     tell(run, {"x": 0.1, "y": 0.1, "z": 0.1}, None)  # a failure is no observation, and a trial

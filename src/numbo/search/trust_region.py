@@ -154,7 +154,7 @@ class TrustRegion:
             self.length = 0.5 * self.length
             self.failures = 0
         if self.length < self.shortest:
-            self._restart()
+            self.give_up()
 
     def expect(self, y: float) -> None:
         """Set the value at the center to ``y``."""
@@ -174,7 +174,7 @@ class TrustRegion:
             self.record = y
             self.record_center = i
 
-    def _restart(self) -> None:
+    def give_up(self) -> None:
         """Start the next region."""
         if self.center == self.record_center:
             self.record_length = self.length
