@@ -12,6 +12,7 @@ from tests.helpers import MOSTLY, over_seeds, seeded
 from numbo import BBKB, GPUCB, GSSBO, Categorical, Float, Int, Space
 from numbo.inspection import Inspectable
 from numbo.optimizers import GLOBAL, Optimizer, Port
+from numbo.run.situation import attempt
 from numbo.trials import History
 
 SPACE = {"x": Float(-1, 1), "k": Int(1, 9), "c": Categorical(["a", "b"])}
@@ -296,8 +297,8 @@ def test_a_failure_of_a_model_is_logged_once_and_made_up_for(caplog):
     def broken():
         raise np.linalg.LinAlgError("made to fail")
 
-    assert opt._attempt(lambda: 1, lambda: 2) == 1
-    assert [opt._attempt(broken, lambda: 2) for _ in range(3)] == [2, 2, 2]
+    assert attempt(lambda: 1, lambda: 2, opt._warned_of) == 1
+    assert [attempt(broken, lambda: 2, opt._warned_of) for _ in range(3)] == [2, 2, 2]
     assert opt.fell_back
     assert len(caplog.records) == 1
 
@@ -316,4 +317,4 @@ def pressed_within_a_library():
 @pytest.mark.parametrize("action", [pressed, pressed_within_a_library])
 def test_interrupts_are_no_failures(action):
     with pytest.raises(KeyboardInterrupt):
-        GSSBO({"x": Float(0, 1)})._attempt(action, lambda: 2)
+        attempt(action, lambda: 2, set())

@@ -45,7 +45,7 @@ def test_right_errors_are_hardly_ever_contradicted(draw):
 
 @pytest.mark.parametrize("times", [8, 32, 128])
 def test_errors_that_are_far_too_large_become_about_right(times):
-    factor = stated(None, told(80, float(times))).factor
+    factor = 0.25 ** stated(None, told(80, float(times))).halvings
     assert 1.0 / times / 2.0 <= np.sqrt(factor) <= 4.0 / times
 
 
@@ -80,7 +80,7 @@ def test_only_the_last_values_are_looked_at():
 
 def test_variances_are_smaller_where_values_contradict_them_and_those_told_stay():
     history = told(80, 30.0)
-    factor = history.fact(stated).factor
+    factor = 0.25**history.halvings
     np.testing.assert_allclose(history.variance, 900.0 * factor)
     np.testing.assert_allclose(history.data().variance, 900.0 * factor)
     np.testing.assert_array_equal(history.told_variance, 900.0)
@@ -92,7 +92,7 @@ def test_values_without_errors_have_none():
 
 
 def test_the_warning_says_by_how_much():
-    assert "about 8 times too large" in too_large(Stated(80, 3))
+    assert "about 8 times too large" in too_large(3)
 
 
 @pytest.mark.parametrize("count", [1, 5, 40])

@@ -29,14 +29,14 @@ from numbo.models.trust import contradicted, disagreement
 from numbo.optimizers._transaction import Transaction
 from numbo.optimizers.port import Port
 from numbo.rules import Opening, Rule, first_of
-from numbo.run.situation import Situation, Suggestion
+from numbo.run.situation import Situation, Suggestion, attempt
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Space, domain_of
 from numbo.spaces.domain import known_of
 from numbo.trials import UNASKED, Goal, own, point_key
 from numbo.trials.earlier import earlier_studies
 from numbo.trials.record import Record
-from numbo.trials.stated import stated, too_large
+from numbo.trials.stated import too_large
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -211,7 +211,7 @@ class Optimizer(Port, Inspectable):
         """
         _hooks.before_ask(type(self))
         load_needed()
-        run = self._keeping(fixed)
+        run = self._run.keeping(fixed)
         with run.times.ask(run.history.n):
             opening = self._opening
             if opening.lasts(run):
@@ -219,12 +219,11 @@ class Optimizer(Port, Inspectable):
                 return first._replace(x=run.available.settled(first.x))
             if seed is not None:
                 self._run = replace(self._run, rng=np.random.default_rng(seed))
-                run = self._keeping(fixed)
+                run = self._run.keeping(fixed)
             self._warn_of_contradictions()
-            x, origin = self._attempt(
-                lambda: (propose or self._propose)(run), lambda: Suggestion(run.space_filling(position))
-            )
-            available = self._keeping(fixed).available  # the race may have changed
+            search = propose or self._propose
+            x, origin = attempt(lambda: search(run), lambda: Suggestion(run.space_filling(position)), self._warned_of)
+            available = self._run.keeping(fixed).available  # the race may have changed
             x = available.fix(off_bounds(x, run.feasibility.closed, available.taken))
             return Suggestion(available.settled(x), origin)
 
@@ -234,9 +233,9 @@ class Optimizer(Port, Inspectable):
         if "prior" not in self._warned_of and (names := contradicted(run.space.beliefs, run.history)):
             self._warned_of.add("prior")
             warnings.warn(disagreement(names), stacklevel=4)
-        if "std" not in self._warned_of and (known := run.history.fact(stated)).halvings:
+        if "std" not in self._warned_of and (halvings := run.history.halvings):
             self._warned_of.add("std")
-            warnings.warn(too_large(known), stacklevel=4)
+            warnings.warn(too_large(halvings), stacklevel=4)
 
     @property
     def _opening(self) -> Opening:

@@ -44,7 +44,7 @@ from numbo.models.view import ModelView
 from numbo.optimizers.base import Optimizer
 from numbo.optimizers.parts.sparse import SparseSettings, sparse_search
 from numbo.rules import Loop, Probe, Rule
-from numbo.run.situation import Situation, Suggestion
+from numbo.run.situation import Situation, Suggestion, attempt
 from numbo.spaces import Arms, Space
 
 #: Maximum number of observations that a batch may leave out before they are taken in; no limit with ``resparsify=0``.
@@ -173,7 +173,7 @@ class BBKB(Optimizer):
         if design > 0:
             wanted = design if limit is None else min(design, limit)
             return batch + [self._hand_out() for _ in range(wanted - 1)]
-        while (limit is None or len(batch) < limit) and self._attempt(self._goes_on, lambda: False):
+        while (limit is None or len(batch) < limit) and attempt(self._goes_on, lambda: False, self._warned_of):
             batch.append(self._hand_out(self._suggest(propose=self._turn)))
         return batch
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from numbo._interrupts import interrupts_get_out, raise_interrupt
+from numbo._interrupts import interrupts_get_out
 from numbo._types import Array
 from numbo.models.view import ModelView
 from numbo.run.failures import Trouble, trouble_of
-from numbo.run.situation import GLOBAL, Situation, Suggestion
+from numbo.run.situation import FALLBACK, GLOBAL, Situation, Suggestion, attempt
 from numbo.spaces import Dimension
-from numbo.spaces.allowed import NoAnswer
 from numbo.spaces.completion import completions
 from numbo.trials import Pending
 from numbo.trials.pending import PendingPoints
@@ -79,7 +77,7 @@ class Port(ABC):
         Raises:
             ValueError: as `suggest`.
         """
-        run = self._keeping(self._run.space.partial(fixed) if fixed else None)
+        run = self._run.keeping(self._run.space.partial(fixed) if fixed else None)
         return Suggestion(run.design.anywhere(seed))
 
     @interrupts_get_out()
@@ -115,7 +113,7 @@ class Port(ABC):
             X, permitted = space.allowed.mended(X, held)
             permitted &= space.allowed.rows(X)
             permitted |= not permitted.any()
-        scores = self._attempt(lambda: self._scores(run.quiet(), X), lambda: None)
+        scores = attempt(lambda: self._scores(run.quiet(), X), lambda: None, self._warned_of)
         if scores is None:
             return None
         free = np.array([not self.taken(x) for x in X]) & permitted
@@ -142,14 +140,14 @@ class Port(ABC):
         self._repair()
         run = self._run
         if run.grid is not None and run.history.failed:  # how often a point may fail depends on how often others do
-            self._attempt(run.success, lambda: None)
+            attempt(run.success, lambda: None, self._warned_of)
         if not run.available.exhausted:
             return False
         auto = run.available.avoid_repeats == "auto"
         unknown = auto and run.noise.claimed is None and run.history.n >= self.n_initial
         if not unknown:
             return True
-        claimed = self._attempt(lambda: self._view(run.quiet()).claimed_noise, lambda: 0.0)
+        claimed = attempt(lambda: self._view(run.quiet()).claimed_noise, lambda: 0.0, self._warned_of)
         return not run.noise.plausible(claimed)
 
     @property
@@ -165,29 +163,7 @@ class Port(ABC):
     @property
     def fell_back(self) -> bool:
         """Whether a model could not be fitted, so that a space-filling point was suggested; the log says why."""
-        return "fallback" in self._warned_of
-
-    def _attempt(self, action: Callable[[], T], otherwise: Callable[[], T]) -> T:
-        """The result of ``action``, or of ``otherwise`` if it fails; the reason is logged once.
-
-        Raises:
-            NoAnswer: if a user's function fails, of which parameters are allowed.
-        """
-        try:
-            return action()
-        except NoAnswer:
-            raise
-        except Exception as error:
-            raise_interrupt(error)
-            if not self.fell_back:
-                reason = "No model could be fitted; a space-filling point is suggested instead."
-                logger.warning(reason, exc_info=True)
-                self._warned_of.add("fallback")
-            return otherwise()
-
-    def _keeping(self, fixed: Array | None) -> Situation:
-        """The run for a suggestion that keeps ``fixed (d,)`` values, NaN for free ones; None for none."""
-        return self._run if fixed is None else replace(self._run, fixed=fixed)
+        return FALLBACK in self._warned_of
 
     # -- running trials ----------------------------------------------------------------------------------------------
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copy
+import logging
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from numbo._interrupts import raise_interrupt
 from numbo._plain import plain, state_of
 from numbo._types import Array, Mask
 from numbo.kernels.acquisition import CERTAIN, Success, Term, success_probabilities
@@ -22,9 +24,16 @@ from numbo.run.candidates import DORMANT, Candidates, best_where_active
 from numbo.run.design import BLOCK, Design
 from numbo.run.times import AskTimes
 from numbo.spaces import Domain, SearchSpace, named_space
+from numbo.spaces.allowed import NoAnswer
 from numbo.trials import Curve, Ends, Goal, History, Pending, own
 from numbo.trials.pending import PendingPoints
 
+T = TypeVar("T")
+
+logger = logging.getLogger("numbo")
+
+#: The warning that a space-filling point has taken the place of a model's.
+FALLBACK = "fallback"
 #: Origin of a point that no local search proposed.
 GLOBAL = -1
 #: Maximum number of points of the design among which a scout that is unlikely to fail is searched.
@@ -159,6 +168,10 @@ class Situation:
         self.history.take(told.trials, told.excluded, told.pending)
         return replace(self, rng=other.rng, candidates=other.candidates, times=other.times)
 
+    def keeping(self, fixed: Array | None) -> Situation:
+        """The run for a suggestion that keeps ``fixed (d,)`` values, NaN for free ones; None for none."""
+        return self if fixed is None else replace(self, fixed=fixed)
+
     def quiet(self) -> Situation:
         """The same with nothing pending, for inspection: draws and updates do not change this one, nor later claims."""
         history = self.history.copy()
@@ -289,3 +302,22 @@ class Situation:
         self.feasibility.restore(state["feasibility"], self.history)
         self.costs.restore(state["costs"], self.history)
         return replace(self, rng=rng, candidates=Candidates(self.space, state["design_seed"]))
+
+
+def attempt(action: Callable[[], T], otherwise: Callable[[], T], warned_of: set[str]) -> T:
+    """The result of ``action``, or of ``otherwise`` if it fails; the reason is logged if `FALLBACK` is no warning yet.
+
+    Raises:
+        NoAnswer: if a user's function fails, of which parameters are allowed.
+    """
+    try:
+        return action()
+    except NoAnswer:
+        raise
+    except Exception as error:
+        raise_interrupt(error)
+        if FALLBACK not in warned_of:
+            reason = "No model could be fitted; a space-filling point is suggested instead."
+            logger.warning(reason, exc_info=True)
+            warned_of.add(FALLBACK)
+        return otherwise()

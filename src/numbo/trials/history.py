@@ -151,6 +151,8 @@ class History:
         self._positions = np.empty(ROOM, dtype=np.int64)
         #: Whether all of ``y (n,)`` are known to be finite, so that nobody has to look at them again.
         self._all_finite = True
+        #: Whether no value was told with a known error.
+        self._exact = True
         self._scales = Scales.of_none(self.trials.C.shape[1])
         self.front = NonDominated.of_none(self.k)
         self.first: dict[bytes, int] = {}
@@ -189,6 +191,7 @@ class History:
         self._y = with_room(trials.Y[positions, 0])
         self._all_finite = bool(np.isfinite(trials.Y[positions, 0]).all())
         self._variance = with_room(trials.variance[positions])
+        self._exact = not trials.variance[positions].any()
         self._positions = with_room(positions)
         self._stopped = np.flatnonzero(trials.were_stopped[positions]).tolist()
         meets = self.meets(np.arange(self.n))
@@ -223,6 +226,7 @@ class History:
         self._all_finite = self._all_finite and math.isfinite(y)
         self._y[i] = y
         self._variance[i] = self.trials.variance[t]
+        self._exact = self._exact and self.trials.variance[t] == 0.0
         self._positions[i] = t
         if self.trials.stopped(t):
             self._stopped.append(i)
@@ -426,9 +430,14 @@ class History:
 
         Less than was told where values contradict it (`numbo.trials.stated`).
         """
-        factor = self.fact(stated).factor
         known = self._variance[: self.n]
-        return known if factor == 1.0 else np.where(self.final, factor, 1.0) * known
+        halvings = self.halvings
+        return np.where(self.final, 0.25**halvings, 1.0) * known if halvings else known
+
+    @property
+    def halvings(self) -> int:
+        """How often known errors are halved, since values contradict them (`numbo.trials.stated`)."""
+        return 0 if self._exact else self.fact(stated).halvings
 
     @property
     def told_variance(self) -> Array:

@@ -36,11 +36,6 @@ class Stated(NamedTuple):
     n: int = 0
     halvings: int = 0
 
-    @property
-    def factor(self) -> float:
-        """By which variances are multiplied."""
-        return 0.25**self.halvings
-
 
 def stated(known: Stated | None, history: History) -> Stated:
     """The fold of `Stated` (`numbo.trials.History.fact`)."""
@@ -54,9 +49,9 @@ def stated(known: Stated | None, history: History) -> Stated:
     return Stated(n, halvings(history.X[rows], history.y[rows], variance[rows]))
 
 
-def too_large(known: Stated) -> str:
-    """What to tell a user of errors that values contradict."""
-    times = 2**known.halvings
+def too_large(halvings: int) -> str:
+    """What to tell a user of errors that values contradict, and that are halved so often."""
+    times = 2**halvings
     return (
         f"The errors told by std are about {times} times too large, since values of neighbouring points differ much "
         f"less (perhaps all trials share their folds or seeds): they are divided by {times}."
