@@ -109,7 +109,8 @@ def look(storage: str, name: str | None, sampler: str, page: Path | None) -> str
     Raises:
         ValueError: with one sentence for whoever gave these.
     """
-    if page is not None and page.exists() and (path := _storage_file(storage)) is not None and page.samefile(path):
+    path = file_of(storage)
+    if page is not None and path is not None and page.exists() and path.exists() and page.samefile(path):
         raise ValueError(f"--html must be another file than the storage, got {str(page)!r}.")
     study = _study(storage, name, sampler)
     facts = list(_facts(study))
@@ -128,11 +129,12 @@ def look(storage: str, name: str | None, sampler: str, page: Path | None) -> str
 
 def _study(storage: str, name: str | None, sampler: str) -> Study:
     """The study, opened to be read."""
-    _storage_file(storage)
     try:
         opened = unchanged(storage)
         names = optuna.get_all_study_names(opened)
     except Exception as error:  # of any database, or of what is none
+        if isinstance(error, FileNotFoundError):
+            raise ValueError(f"STORAGE must be the URL of a database or an existing file, got {storage!r}.") from None
         if type(error).__name__ in NO_URL:
             accepted = "the URL of a database, such as sqlite:///studies.db, or an existing file"
             raise ValueError(f"STORAGE must be {accepted}, got {storage!r}.") from None
@@ -148,13 +150,6 @@ def _study(storage: str, name: str | None, sampler: str) -> Study:
     study = optuna.load_study(study_name=name or names[0], storage=opened, sampler=made)
     made._raise_error_if_multi_objective(study)
     return study
-
-
-def _storage_file(storage: str) -> Path | None:
-    path = file_of(storage)
-    if path is not None and not path.is_file():
-        raise ValueError(f"STORAGE must be the URL of a database or an existing file, got {storage!r}.")
-    return path
 
 
 def _cause(error: BaseException) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,10 +22,6 @@ from numbo.trials.record import Record
 
 if TYPE_CHECKING:
     from numbo.optimizers._transaction import Transaction
-
-T = TypeVar("T")
-
-logger = logging.getLogger("numbo")
 
 
 class Port(ABC):
