@@ -33,8 +33,8 @@ LOCAL_CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
 PERTURBED = 20
 #: Under noise, a region is given up if the model's means in it differ by less than this share of a value's deviation.
-#: On noisy problems, 18 runs were better with it after 300 trials, 13 worse and 21 equal; after 100, 5, 8 and 39:
-#: ``benchmarks/results/compare-given-up-under-noise.md``.
+#: On noisy problems, 18 runs were better with it after 300 trials, 13 worse and 21 equal; after 100, 5, 8 and 39, with
+#: errors 13 % larger in the mean (``benchmarks/results/compare-given-up-under-noise.md``). Others were not compared.
 BLIND = 0.1
 
 
@@ -163,7 +163,8 @@ class LocalSearch(Kept, Engine):
         """Whether noise hides how the points ``X (c, d)`` of the region differ.
 
         It takes two hundred values at each of two points to tell means apart that differ by a tenth of a value's
-        deviation. Without this, a search stayed in one region, or on a bound, for hundreds of trials.
+        deviation. Without this, one of 22 searches on the logarithm of Branin's function stayed on a bound for
+        a hundred trials.
         """
         surrogate = self.surrogate
         variance = surrogate.gp.covariance.noise_variance + float(np.median(surrogate.gp.extra))

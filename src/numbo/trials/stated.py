@@ -21,10 +21,12 @@ from numbo._types import Array, Indices
 if TYPE_CHECKING:
     from numbo.trials.history import History
 
-#: The errors are looked at whenever this number of observations has come, by so many of the last ones.
+#: The errors are looked at whenever this number of observations has come, by so many of the last ones. This and the
+#: next constants were not tuned.
 EVERY = 8
 LAST = 256
-#: They are contradicted if differences as small as those seen had less than this probability.
+#: They are contradicted if differences as small as those seen had less than this probability. On a flat function of one
+#: parameter, with five kinds of noise, none of 400 runs of 160 observations each was at any of the looks.
 DOUBT = 1e-3
 #: The most times that they are halved.
 MOST = 10
