@@ -1,4 +1,4 @@
-"""Rows of a matrix that are equal, and rows of the smallest values."""
+"""Rows of a matrix that are equal, rows of the smallest values, and arrays that grow by rows."""
 
 from __future__ import annotations
 
@@ -40,3 +40,11 @@ def smallest(values: Array, count: int) -> Indices:
         return rows
     limit = np.partition(values, count)[count]
     return np.concatenate([rows[values < limit], rows[values == limit]])[:count]
+
+
+def extended(rows: NDArray[Any], n: int, new: Any) -> NDArray[Any]:
+    """``rows`` with the ``new (m, ...)`` ones after the first ``n``, in an array that is doubled if it has no room."""
+    while n + len(new) > len(rows):
+        rows = np.concatenate([rows, np.empty_like(rows)])
+    rows[n : n + len(new)] = new
+    return rows

@@ -16,6 +16,7 @@ from numbo.models.gp import Frame
 from numbo.models.moments import moments
 from numbo.models.surrogate import Surrogate
 from numbo.trials import History
+from numbo.trials.violations import scales_of
 
 X = make_points(30, 2)
 Z = make_points(12, 2, seed=5)
@@ -59,7 +60,7 @@ def test_margins_are_the_bilog_of_values_in_units_of_their_sizes():
     C = planes()
     constraints, history = fitted(C)
     for j in range(2):
-        np.testing.assert_allclose(modelled(constraints, j), bilog(C[:, j] / history.scales(30)[j]), atol=1e-12)
+        np.testing.assert_allclose(modelled(constraints, j), bilog(C[:, j] / scales_of(history, 30)[j]), atol=1e-12)
 
 
 def test_infinite_margins_are_the_best_and_worst_finite_ones():
@@ -158,7 +159,7 @@ def test_many_constraints_are_modelled_in_groups_by_their_largest_value():
     assert len(constraints) == MOST
     groups = np.array_split(np.arange(30), MOST)
     for j, group in enumerate(groups):
-        largest = np.fmax.reduce((C / history.scales(30))[:, group], axis=1)
+        largest = np.fmax.reduce((C / scales_of(history, 30))[:, group], axis=1)
         rows = np.flatnonzero(~np.isnan(largest))
         np.testing.assert_array_equal(constraints.surrogates[j].members, rows)
         np.testing.assert_allclose(modelled(constraints, j), bilog(largest[rows]), atol=1e-12)

@@ -9,6 +9,7 @@ from tests.helpers import MOSTLY, configured, history_of, over_seeds, pending_of
 from numbo import BKB, GPUCB, GSSBO, Float, GSSBOSettings, Space
 from numbo.models.curves import Chain
 from numbo.trials import SCOUT, Curve
+from numbo.trials.effort import effort
 
 SPACE = Space({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)})
 LAST = 27
@@ -312,14 +313,14 @@ def test_a_share_of_the_reports_fills_the_space_as_stopping_saves():
         opt.tell(p, values[-1], partial=scout, reports=dict(enumerate(values.tolist(), start=1)))
         if opt.n_told == 5:  # the first one that is stopped
             opt.tell({"x": 0.5, "y": 0.5}, 1.0, partial=True, reports={1: 1.0})
-    effort = history_of(opt).effort
-    saved = 1.0 - effort.spent / (effort.trials * LAST)
+    known = history_of(opt).fact(effort)
+    saved = 1.0 - known.spent / (known.trials * LAST)
     assert saved > 0.5
-    due = 0.5 * saved * effort.spent
-    assert 0.9 * due < effort.scouted <= due + LAST
+    due = 0.5 * saved * known.spent
+    assert 0.9 * due < known.scouted <= due + LAST
     none = GSSBO(SPACE, seed=0, settings=GSSBOSettings(scouting=0.0))
     told(none, 40)
-    assert history_of(none).effort.scouts == 0
+    assert history_of(none).fact(effort).scouts == 0
 
 
 @pytest.mark.parametrize("value", [np.inf, -np.inf, 1e308, 5e-324, 0.0])

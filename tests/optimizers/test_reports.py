@@ -253,7 +253,7 @@ def test_expectations_depend_on_what_was_told_and_not_on_when_they_were_asked_fo
 
 def scouts_of(settings, n=40):
     opt = told(GSSBO(SPACE, seed=0, settings=settings), n)
-    return int((opt._run.history.origins == SCOUT).sum())
+    return int((opt._run.history.trials.origins == SCOUT).sum())
 
 
 def test_scouts_need_curves_and_are_refused_without():

@@ -165,7 +165,7 @@ class AskTell(RuleBasedStateMachine):
             return True
         known, again = run.history, run.available.repeating
         for x in run.grid if run.available.race is None else run.grid[run.available.race]:
-            if not (known.is_pending(x) or run.available.barred(x) or (known.is_observed(x) and not again)):
+            if not (known.key_of(x) is not None or run.available.barred(x) or (known.first_at(x) >= 0 and not again)):
                 return True
         return False
 

@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 from tests.helpers import restored_history
 
 from numbo.models.curves import Curves
-from numbo.models.noise import evidence
+from numbo.models.noise import alike, evidence
+from numbo.rules.opening import blind
 from numbo.trials import SCOUT, UNASKED, Curve, Goal, History, Pending, point_key
+from numbo.trials.effort import effort, pending_scouts, scout_is_due
+from numbo.trials.ends import expected_pending
 from numbo.trials.front import closeness, front_rows
-from numbo.trials.violations import INFEASIBLE
+from numbo.trials.violations import INFEASIBLE, scores_of
 
 
 def filled():
@@ -78,8 +81,8 @@ def test_observations_are_the_trials_that_succeeded(told):
         assert (known.n, known.told) == (len(observed), len(told))
         np.testing.assert_array_equal(known.X[:, 0], [x / 8 for _, x, _ in observed])
         np.testing.assert_array_equal(known.y, [y for _, _, y in observed])
-        np.testing.assert_array_equal(known.origins, [t for t, _, _ in observed])
-        np.testing.assert_array_equal(known.positions(np.arange(known.n)), [t for t, _, _ in observed])
+        np.testing.assert_array_equal(known.trials.origins[known.positions], [t for t, _, _ in observed])
+        np.testing.assert_array_equal(known.positions, [t for t, _, _ in observed])
         np.testing.assert_array_equal(known.trials.Y[:, 1], [-y for _, y in told])
         assert known.first == {point_key(np.array([x / 8])): i for x, i in first.items()}
         assert known.again == again
@@ -108,27 +111,11 @@ def test_what_is_pending_is_counted_by_what_it_is():
     history = filled()
     history.pending["again"] = Pending.of(np.array([0.1, 0.2]), {"a": 1}, 3)
     history.pending["scout"] = Pending.of(np.array([0.2, 0.2]), {"a": 1}, SCOUT)
-    assert (history.step, history.pending_scouts(), history.pending_again()) == (5, 1, 1)
+    assert (history.step, pending_scouts(history), history.pending_again()) == (5, 1, 1)
     np.testing.assert_array_equal(history.pending.X, [[0.5, 0.5], [0.1, 0.2], [0.2, 0.2]])
-    assert history.is_pending(np.array([0.2, 0.2]))
-    assert not history.is_pending(np.array([0.3, 0.4]))
-    assert (history.is_observed(np.array([0.1, 0.2])), history.is_observed(np.array([0.3, 0.4]))) == (True, False)
+    assert (history.key_of(np.array([0.2, 0.2])), history.key_of(np.array([0.3, 0.4]))) == ("scout", None)
     assert (history.first_at(np.array([0.1, 0.2])), history.first_at(np.array([0.3, 0.4]))) == (0, -1)
     assert (history.has_failed(np.array([0.1, 0.2])), history.has_failed(np.array([0.3, 0.4]))) == (False, True)
-
-
-def test_a_result_is_new_since_a_number_of_trials():
-    history = filled()
-    x, failed = np.array([0.1, 0.2]), np.array([0.3, 0.4])
-    assert [history.was_told_since(x, known) for known in (0, 1, 2)] == [True, False, False]
-    assert [history.was_told_since(failed, known) for known in (0, 1, 2)] == [True, True, False]
-
-
-def test_what_nobody_asked_for_is_known():
-    history = History(1)
-    history.add(np.array([0.1]), 1.0, {}, UNASKED)
-    history.add(np.array([0.2]), 1.0, {}, -1)
-    assert [history.asked(i) for i in range(2)] == [False, True]
 
 
 def test_values_of_models_are_finite_and_those_of_observations_are_what_was_told():
@@ -175,18 +162,18 @@ def test_the_best_meets_all_constraints_or_violates_them_least(told):
         ranks = [(not any(map(math.isnan, told[i][1])), told[i][0], -i) for i in feasible]
         assert history.best == -max(ranks)[2]
     else:
-        assert history.scores()[history.best] == history.scores().max()
+        assert scores_of(history)[history.best] == scores_of(history).max()
     interrupted = history.copy()
     interrupted.refresh()
     for again in (interrupted, restored_history(history.state_dict())):
-        assert (again.best, again.effort) == (history.best, history.effort)
-        np.testing.assert_array_equal(again.scores(), history.scores())
+        assert (again.best, again.fact(effort)) == (history.best, history.fact(effort))
+        np.testing.assert_array_equal(scores_of(again), scores_of(history))
 
 
 @given(CONSTRAINED)
 def test_scores_are_values_where_constraints_hold_and_below_all_values_elsewhere(told):
     history = constrained(told)
-    scores, rows = history.scores(), np.arange(len(told))
+    scores, rows = scores_of(history), np.arange(len(told))
     everything = any(met(limits) and not any(map(math.isnan, limits)) for _, limits in told)
     for i, (y, limits) in enumerate(told):
         if not met(limits):
@@ -195,17 +182,17 @@ def test_scores_are_values_where_constraints_hold_and_below_all_values_elsewhere
             assert scores[i] == INFEASIBLE  # below what is known to be feasible
         else:
             assert scores[i] == y
-    np.testing.assert_array_equal(history.scores(rows[::2]), scores[::2])
+    np.testing.assert_array_equal(scores_of(history, rows[::2]), scores[::2])
 
 
 def test_a_search_is_blind_as_long_as_all_violate_by_the_same():
     history = History(1, 1, 2)
-    assert history.blind
+    assert blind(history)
     history.add(np.array([0.1]), 1.0, {}, -1, constraints=np.array([1.0, -1.0]))
     history.add(np.array([0.2]), 1.0, {}, -1, constraints=np.array([1.0, -2.0]))
-    assert history.blind  # the second one holds
+    assert blind(history)  # the second one holds
     history.add(np.array([0.3]), 1.0, {}, -1, constraints=np.array([1.0, 2.0]))
-    assert not history.blind
+    assert not blind(history)
 
 
 # -- several objectives ----------------------------------------------------------------------------------------------
@@ -226,7 +213,7 @@ def test_the_front_is_of_final_observations_that_meet_all_constraints():
     counted = np.flatnonzero(history.trials.final & (history.C[:, 0] <= 0.0))
     expected = counted[front_rows(history.trials.Y[counted])]
     assert sorted(history.front.rows.tolist()) == sorted(expected.tolist())
-    scores, feasible = history.scores(), history.C[:, 0] <= 0.0
+    scores, feasible = scores_of(history), history.C[:, 0] <= 0.0
     near = closeness(history.outputs(), history.outputs(history.front.rows))
     np.testing.assert_array_equal(scores[feasible], near[feasible])
     assert (scores[~feasible] < INFEASIBLE).all()
@@ -246,7 +233,7 @@ def test_observations_are_alike_if_all_their_outputs_are():
     history = History(1, 2)
     for outputs in ((1.0, 2.0), (1.0, 2.0), (1.0, 3.0), (0.0, 2.0)):
         history.add(np.array([0.5]), np.array(outputs), {}, -1)
-    assert [history.alike(0, i) for i in (1, 2, 3)] == [True, False, False]
+    assert [alike(history, 0, i) for i in (1, 2, 3)] == [True, False, False]
 
 
 def test_there_is_no_best_of_several_objectives():
@@ -279,7 +266,7 @@ def test_values_of_trials_that_were_stopped_are_those_expected_at_their_ends():
     stopped = history.were_stopped(np.arange(60))
     assert stopped.tolist() == [i % 3 > 0 for i in range(60)] == [history.stopped(i) for i in range(60)]
     np.testing.assert_array_equal(history.y[~stopped], truth[~stopped])
-    last = history.last_values(np.arange(60))
+    last = history.trials.Y[:, 0]
     errors = [np.abs(values - truth)[stopped].mean() for values in (history.y, last)]
     assert errors[0] < 0.5 * errors[1]
     assert (history.variance[stopped] > 0.0).all()
@@ -322,19 +309,19 @@ def test_pending_points_are_expected_to_end_where_their_reports_lead():
     for k, count in enumerate((0, 3, 6)):
         curve = Curve(np.arange(1.0, count + 1.0), values[k, :count]) if count else None
         history.pending[k] = Pending.of(np.array([k / 3]), {}, -1, curve)
-    expected = history.expected_pending()
+    expected = expected_pending(history)
     assert np.isnan(expected.y).tolist() == np.isnan(expected.variance).tolist() == [True, False, False]
     assert (np.abs(expected.y - values[:, -1])[1:] < 3.0 * np.sqrt(expected.variance[1:])).all()
 
 
 def test_scouts_are_due_only_where_trials_are_stopped():
     history = reporting(40)
-    assert history.scout_is_due(0.5)
+    assert scout_is_due(history, 0.5)
     whole = History(1, ends=Curves)
     for i, values in enumerate(decaying(40)):  # some are short, but all have ended
         curve = Curve(np.arange(1.0, 13.0), values) if i % 9 == 0 else Curve(np.ones(1), values[:1])
         whole.add(np.array([i / 40]), values[-1], {}, -1, curve=curve)
-    assert not whole.scout_is_due(0.5)
+    assert not scout_is_due(whole, 0.5)
 
 
 def newest(known, history, most):

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from numbo._types import Array
 from numbo.trials import Curve, Goal, History
+from numbo.trials.ends import expected_pending
 
 
 class LearningCurve(NamedTuple):
@@ -38,14 +37,14 @@ def curves_of(history: History, goal: Goal) -> list[LearningCurve]:
         return LearningCurve(kind, curve.steps.copy(), goal.values(curve.values), goal.value(end), math.sqrt(variance))
 
     out = []
-    for i, t in enumerate(history.positions(np.arange(history.n)).tolist()):
+    for i, t in enumerate(history.positions.tolist()):
         if (curve := history.trials.curves[t]) is None:
             continue
         if history.stopped(i):
             out.append(shown("pruned", curve, float(history.y[i]), float(history.variance[i])))
         else:
             out.append(shown("best" if i == history.best else "complete", curve, math.nan, math.nan))
-    expected = history.expected_pending()
+    expected = expected_pending(history)
     for pending, end, variance in zip(history.pending.values(), expected.y, expected.variance, strict=True):
         if pending.curve is not None:
             out.append(shown("running", pending.curve, float(end), float(variance)))

@@ -85,7 +85,7 @@ class Prospects:
     def __init__(self, run: Situation, rows: ObservationIndices, values: Array, reference: Array | None = None) -> None:
         history = run.history
         Y = np.full((history.told, history.k), np.nan)
-        Y[history.positions(rows)] = values[rows]
+        Y[history.positions[rows]] = values[rows]
         if history.several:
             self.progress = _volumes(Y, reference)
         else:

@@ -43,6 +43,7 @@ from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Condition
 from numbo.trials import best_first, own, point_key
 from numbo.trials.front import NonDominated, best_of_first, front_rows, non_dominated, thinned
+from numbo.trials.violations import scores_of
 
 #: An unobserved point is recommended only if it meets all constraints with at least this log probability.
 ASSURED = math.log(0.9)
@@ -169,7 +170,7 @@ class Snapshot:
     def _final(self) -> ObservationIndices:
         """The observations that meet all constraints and have their final values."""
         history = self._history
-        return np.flatnonzero(self._met & history.trials.final[history.positions(np.arange(history.n))])
+        return np.flatnonzero(self._met & history.final)
 
     def _told(self, outputs: Array) -> list[tuple[float, ...]]:
         """Outputs (c, k) as tuples of the user's values."""
@@ -355,7 +356,7 @@ class Snapshot:
         Only points ``having`` these conditional dimensions count, as in `best_predicted`; None if there is none.
         """
         rows = self._rows(having)
-        return self._history.params(int(rows[np.argmax(self._history.scores(rows))])) if len(rows) else None
+        return self._history.params(int(rows[np.argmax(scores_of(self._history, rows))])) if len(rows) else None
 
     def _rows(self, having: Collection[str]) -> ObservationIndices:
         """The successful observations ``having`` these conditional dimensions."""
@@ -430,7 +431,7 @@ class Snapshot:
     @interrupts_get_out()
     def woken(self, X: Array) -> Array:
         """Points ``X (c, d)`` made to satisfy the conditions; new coordinates are those of the best observation."""
-        best = best_first(np.where(self._met, self._expected, self._history.scores()))
+        best = best_first(np.where(self._met, self._expected, scores_of(self._history)))
         observed = self._history.X[best]
         first = np.argmax(observed != INACTIVE, axis=0)
         values: Array = observed[first, np.arange(self._space.d)]
@@ -474,7 +475,7 @@ class Snapshot:
             algorithm=self.algorithm,
             n_told=history.told,
             n_pending=len(history.pending),
-            members=history.positions(view.members),
+            members=history.positions[view.members],
             relevance=shares,
             changed=None if space.default is None or not len(rows) else changed(space, history.X[rows[0]]),
             hints=hints_of(self._run, view, rows, shares, unvaried, spread),
@@ -552,7 +553,7 @@ class Snapshot:
         values = self._goal.values_of(history.trials.Y).reshape(history.trials.n, -1)[:, 0]
         std = np.zeros(len(values))
         rows = np.flatnonzero(history.were_stopped(np.arange(history.n)))
-        at = history.positions(rows)
+        at = history.positions[rows]
         values[at] = self._goal.values(history.y[rows])
         std[at] = np.sqrt(history.variance[rows])
         return Prediction(values, std)

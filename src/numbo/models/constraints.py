@@ -2,9 +2,9 @@
 
 The value c of a constraint, which holds up to 0, is modelled as its *margin* ``-sign(c) log(1 + |c| / s)`` (the bilog
 transform of Eriksson & Poloczek 2021, "Scalable Constrained Bayesian Optimization"), where s is a typical size of ``c``
-(`numbo.trials.History.scales`). The margin is linear near 0 and logarithmic far from it. A point is feasible with the
-probability that all of its margins are at least 0. The log probabilities of constraints are added, which also works if
-the product would underflow.
+(`numbo.trials.violations.scales_of`). The margin is linear near 0 and logarithmic far from it. A point is feasible with
+the probability that all of its margins are at least 0. The log probabilities of constraints are added, which also works
+if the product would underflow.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from numbo.models.gp import Frame
 from numbo.models.moments import moments
 from numbo.models.surrogate import Surrogate
 from numbo.trials import Data, History
+from numbo.trials.violations import scales_of
 
 #: More constraints than this are modelled in groups, each by the largest of its values in units of their sizes. With
 #: eight groups for 12 and 20 constraints, regrets after 20 trials were 3 and 12 times those with one model each.
@@ -74,7 +75,7 @@ class Constraints(Kept):
     def _margins(self, history: History, n: int) -> list[Data]:
         """The margins of the first ``n`` observations for each group, NaN if unknown."""
         with np.errstate(over="ignore"):  # values may be of any size
-            scaled = history.C[:n] / history.scales(n) if self._groups else history.C[:n]
+            scaled = history.C[:n] / scales_of(history, n) if self._groups else history.C[:n]
         out = []
         for group in self._groups:
             known = ~np.isnan(scaled[:, group]).all(axis=1)

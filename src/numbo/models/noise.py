@@ -43,7 +43,8 @@ import numpy as np
 
 from numbo._plain import copied
 from numbo._types import Array, ObservationIndices
-from numbo.trials import History, finite_range
+from numbo.trials import UNASKED, History, finite_range
+from numbo.trials.effort import effort
 
 #: Noise matters if it is more than this share of the variance of the values.
 NOISY = 1e-2
@@ -310,7 +311,7 @@ class Noise:
         spent = self.checks + self.history.pending_again()
         if ties and not refuted and all(one.coarse for one in ties):
             return spent < n // COARSELY
-        if not spent and self.history.effort.stopped and np.count_nonzero(self.history.final) >= FINISHED:
+        if not spent and self.history.fact(effort).stopped and np.count_nonzero(self.history.final) >= FINISHED:
             return True
         allowed = 1 + (n + FIRST) // LATER
         return (self.claimed or 0.0) > NOISY and spent < (allowed if refuted else max(2, allowed))
@@ -405,7 +406,7 @@ def evidence(known: Repeats | None, history: History, output: int) -> Repeats:
     found = Repeats() if known is None else copied(known)
     y = history.output(output)
     final = history.final
-    variance = history.told_variance if output == 0 else np.zeros(history.n)
+    variance = history.trials.variance[history.positions] if output == 0 else np.zeros(history.n)
     for point, i in history.again[found.known :]:
         first = found.finished.get(point, point)
         if not (final[first] and final[i]):
@@ -417,8 +418,8 @@ def evidence(known: Repeats | None, history: History, output: int) -> Repeats:
         one = float(y[first])
         other = float(y[i])
         gap = 0.0 if one == other else one - other  # the values may be infinite
-        asked = history.asked(i)
-        same = gap == 0.0 and history.alike(first, i)
+        asked = int(history.trials.origins[history.positions[i]]) != UNASKED
+        same = gap == 0.0 and alike(history, first, i)
         if same and asked:
             found.agreed.append(i)
         elif same:
@@ -439,10 +440,16 @@ def evidence(known: Repeats | None, history: History, output: int) -> Repeats:
     return found
 
 
+def alike(history: History, i: int, j: int) -> bool:
+    """Whether all outputs of two observations are the same, using expected ends for stopped trials."""
+    one, other = history.trials.Y[history.positions[[i, j]], 1:]
+    return bool(history.y[i] == history.y[j]) and bool((one == other).all())
+
+
 def _hint(history: History, one: int, other: int) -> list[float]:
     """By how much two trials of a point differ at the last step of both; empty if they have none in common."""
     trials = history.trials
-    pair = history.positions(np.array([one, other])).tolist()
+    pair = history.positions[[one, other]].tolist()
     curves = trials.curves_of(np.array(pair))
     if len(curves) < 2:
         return []

@@ -16,6 +16,7 @@ from numbo.kernels.covariance import Covariance, squared_distances
 from numbo.models.constraints import Constraints
 from numbo.models.surrogate import Surrogate
 from numbo.trials import Data, Goal, History
+from numbo.trials.ends import expected_pending
 
 #: Of the pending points that have reported something, so many count as observations, with the values that are expected
 #: at their ends; of all others, so many are considered. Not tuned.
@@ -95,7 +96,7 @@ class Outputs(Kept):
         Returns:
             (q, d) the points that are not observations to the first model, if its posterior lacks some; else none.
         """
-        pending, unknown = self._considered(history.expected_pending(), around)
+        pending, unknown = self._considered(expected_pending(history), around)
         whole = self.first.hallucinate(pending) == len(history.pending)
         values = np.full(pending.n, np.nan)
         for other in self.objectives[1:]:

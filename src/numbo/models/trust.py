@@ -18,6 +18,7 @@ import numpy as np
 from numbo._types import Array
 from numbo.spaces.beliefs import Beliefs
 from numbo.trials import History, best_first
+from numbo.trials.violations import scores_of
 
 #: b, and the largest exponent. What they bring and cost: ``benchmarks/results/beliefs.md``.
 STRENGTH = 2.0
@@ -31,7 +32,7 @@ LEAST = 8
 
 def believed(beliefs: Beliefs, history: History) -> Array | None:
     """The logarithms (d, g) of densities that count for the next suggestion, times the exponent; None if none does."""
-    if not borne_out(beliefs.values(history.X), history.scores()):
+    if not borne_out(beliefs.values(history.X), scores_of(history)):
         return None
     misled = contradicted(beliefs, history)
     left = np.array([name not in misled for name in beliefs.columns])
@@ -54,7 +55,7 @@ def contradicted(beliefs: Beliefs | None, history: History) -> tuple[str, ...]:
     if beliefs is None:
         return ()
     single = beliefs.single(history.X)
-    scores = history.scores()
+    scores = scores_of(history)
     if disagree(np.nansum(single, axis=1), scores):
         return tuple(beliefs.names)
     columns = dict(zip(beliefs.columns, single.T, strict=True))

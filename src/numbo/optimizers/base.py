@@ -36,7 +36,7 @@ from numbo.spaces.domain import known_of
 from numbo.trials import UNASKED, Goal, own, point_key
 from numbo.trials.earlier import earlier_studies
 from numbo.trials.record import Record
-from numbo.trials.stated import too_large
+from numbo.trials.stated import stated, too_large
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -233,7 +233,7 @@ class Optimizer(Port, Inspectable):
         if "prior" not in self._warned_of and (names := contradicted(run.space.beliefs, run.history)):
             self._warned_of.add("prior")
             warnings.warn(disagreement(names), stacklevel=4)
-        if "std" not in self._warned_of and (halvings := run.history.halvings):
+        if "std" not in self._warned_of and (halvings := run.history.fact(stated).halvings):
             self._warned_of.add("std")
             warnings.warn(too_large(halvings), stacklevel=4)
 
@@ -550,7 +550,7 @@ class Optimizer(Port, Inspectable):
         twin = type(self)(self.space, **self._arguments(), settings=self.settings)
         twin._run = twin._run.following(self._run)
         history = twin._run.history
-        for i, origin in enumerate(history.origins.tolist()):
+        for i, origin in enumerate(history.trials.origins[history.positions].tolist()):
             twin._observed(i, history.assured(i), origin)
         twin._transaction = self._transaction
         twin._warned_of = self._warned_of

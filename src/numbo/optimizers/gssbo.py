@@ -76,6 +76,7 @@ from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Space
 from numbo.trials import best_first
 from numbo.trials.schedule import Schedule
+from numbo.trials.violations import scores_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -172,7 +173,7 @@ class Subset(Kept):
         history = run.history
         y = history.values()
         forced = (pool < self._first) | (pool == history.n - 1)  # line 13
-        best = best_first(history.scores(pool))[: int(self._elites * size)]
+        best = best_first(scores_of(history, pool))[: int(self._elites * size)]
         forced[best[: size - np.count_nonzero(forced)]] = True
         candidates = Pool(  # line 12
             X=history.X[pool],

@@ -16,8 +16,9 @@ from numbo.run.failures import Trouble, trouble_of
 from numbo.run.situation import FALLBACK, GLOBAL, Situation, Suggestion, attempt
 from numbo.spaces import Dimension
 from numbo.spaces.completion import completions
-from numbo.trials import Pending
+from numbo.trials import Pending, point_key
 from numbo.trials.pending import PendingPoints
+from numbo.trials.points import point_keys
 from numbo.trials.record import Record
 
 if TYPE_CHECKING:
@@ -125,8 +126,8 @@ class Port(ABC):
         self._repair()
         run = self._run
         x = run.space.representable(x)
-        unmeant = known is not None and bool(run.available.avoid_repeats) and run.history.was_told_since(x, known)
-        return unmeant or run.available.taken(x)
+        later = [] if known is None or not run.available.avoid_repeats else point_keys(run.history.trials.X[known:])
+        return point_key(x) in later or run.available.taken(x)
 
     @property
     @interrupts_get_out()

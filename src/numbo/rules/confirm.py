@@ -12,6 +12,7 @@ from numbo.models.surrogate import Surrogate
 from numbo.rules.rule import Circumstance, is_turn, several_objectives, values_fixed
 from numbo.run.situation import Situation, Suggestion
 from numbo.trials import best_first
+from numbo.trials.effort import effort
 
 #: One suggestion in this many, among so many of the best points by the model, each of which is measured so often, with
 #: at most so many repeats, as those that are stopped do not count. Of two programs under the median rule and Hyperband,
@@ -38,7 +39,7 @@ class Confirm:
 
     def propose(self, run: Situation) -> Suggestion | None:
         history = run.history
-        wanted = history.effort.stopped > 0 and run.available.avoid_repeats == "auto"
+        wanted = history.fact(effort).stopped > 0 and run.available.avoid_repeats == "auto"
         if not (wanted and is_turn(run.turn, TURN) and run.noise.shown) or not len(self.surrogate.members):
             return None
         rows = np.flatnonzero(history.final & history.meets(np.arange(history.n)))
@@ -53,6 +54,6 @@ class Confirm:
         repeats = Counter(first for first, _ in history.again)
         left = [p for p in points if counts[p] < MOST and repeats[p] < REPEATS]
         found = min(left, key=lambda p: counts[p], default=None)
-        if found is None or history.is_pending(history.X[found]):
+        if found is None or history.key_of(history.X[found]) is not None:
             return None
         return Suggestion(history.X[found])

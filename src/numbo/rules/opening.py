@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from numbo.models.earlier import Sources
 from numbo.models.sources import opening
 from numbo.rules.rule import Circumstance, values_fixed
 from numbo.run.candidates import CANDIDATES
 from numbo.run.situation import Situation, Suggestion
+from numbo.trials import History
 
 
 @dataclass(frozen=True)
@@ -29,11 +32,21 @@ class Opening:
         few = history.step < self.n
         if self.replaces_failures:
             few = history.n + len(history.pending) < self.n and history.step < 2 * self.n
-        return few or history.blind
+        return few or blind(history)
 
     def point(self, run: Situation, position: int | None) -> Suggestion:
         """The point at a ``position`` of the design, by default at the number of points so far."""
         return Suggestion(run.first_point(self.n, position))
+
+
+def blind(history: History) -> bool:
+    """Whether there is nothing to learn from: no success, or all violate their constraints by the same amount."""
+    if history.best < 0:
+        return True
+    if not history.constrained or history.any_feasible:
+        return False
+    C = history.C
+    return all(len(np.unique(c[~np.isnan(c)])) <= 1 for c in C[:, (C > 0.0).any(axis=0)].T)
 
 
 @dataclass(frozen=True)

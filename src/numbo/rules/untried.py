@@ -18,6 +18,7 @@ from numbo.run.situation import Situation, Suggestion
 from numbo.search.categories import with_categories
 from numbo.spaces import SearchSpace
 from numbo.trials import History
+from numbo.trials.violations import scores_of
 
 #: Maximum number of combinations that are tried one by one; with `EVERY`, this takes up to the first 80 or 90 trials.
 LISTED = 40
@@ -139,7 +140,7 @@ class Elsewhere:
 
 def stands_still(run: Situation) -> bool:
     """Whether the newest `STILL` observations have improved the best one by last digits at most."""
-    scores = run.history.scores()
+    scores = scores_of(run.history)
     if len(scores) <= STILL:
         return False
     before = float(scores[:-STILL].max())

@@ -212,12 +212,12 @@ class Availability:
         history = self.history
         if not self.avoid_repeats or self._probes(x):
             return False
-        if history.is_pending(x):
+        if history.key_of(x) is not None:
             if self.grid is None or (self.race is None and not self.repeating):
                 return True
             free = self._free_in(self.race)
             return bool(free.any()) and not bool(free[self.space.grid_index(x[None])[0]])
-        repeated = history.is_observed(x) and not self.repeating
+        repeated = history.first_at(x) >= 0 and not self.repeating
         return repeated and (self.race is None or bool(self._free_in(self.race).any()))
 
     def barred(self, x: Array) -> bool:
@@ -298,7 +298,7 @@ class Availability:
         # who evaluates a coordinate that is inactive without a condition may give it a value
         sure = (x for x in best if not np.any((x == INACTIVE) & self.space.optional))
         asked = (x for x in sure if not noise.asked_again(history.first[point_key(x)]))
-        return next((x for x in asked if not (self.barred(x) or history.is_pending(x))), None)
+        return next((x for x in asked if not (self.barred(x) or history.key_of(x) is not None)), None)
 
     def _at_odds(self) -> bool:
         """Whether few repeats show no noise in an objective, but its model finds some, and other objectives are
@@ -308,7 +308,7 @@ class Availability:
 
     def _probes(self, x: Array) -> bool:
         """Whether ``x (d,)`` is the point that `probe` returns."""
-        if not self.history.is_observed(x):
+        if not self.history.first_at(x) >= 0:
             return False
         wanted = self.probe()
         return wanted is not None and point_key(wanted) == point_key(x)

@@ -12,6 +12,7 @@ from numbo._rows import distinct_rows
 from numbo._types import Array, Indices
 from numbo.spaces import INACTIVE, Domain
 from numbo.trials import History, best_first
+from numbo.trials.violations import scores_of
 
 CANDIDATES = 512
 ELITES = 4
@@ -77,7 +78,7 @@ def best_where_active(known: BestWhereActive | None, history: History) -> BestWh
     changing = history.constrained or history.several or not history.all_final
     if known is None or (changing and known.n < history.n):
         known = BestWhereActive.of_none(history.X.shape[1])
-    return known.seeing(history.X, history.scores() if changing else history.y)
+    return known.seeing(history.X, scores_of(history) if changing else history.y)
 
 
 class Candidates:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbo._types import Array, Indices, Mask
+from numbo._types import Array, Indices, Mask, ObservationIndices
 from numbo.kernels.covariance import Covariance, nearest_before
 from numbo.models.noise import LEVELS, Noise
 from numbo.trials import History
@@ -51,7 +51,7 @@ def tied(known: Tied | None, history: History) -> Tied:
         first = {value: i for value, i in first.items() if i < known.n}
     new = np.arange(known.n, history.n)
     pairs = known.pairs
-    for i, value in zip(new.tolist(), history.last_values(new).tolist(), strict=True):
+    for i, value in zip(new.tolist(), history.trials.Y[history.positions[new], 0].tolist(), strict=True):
         one = first.setdefault(value, i)
         pairs += one != i and not np.array_equal(history.X[one], history.X[i])
     return Tied(history.n, pairs, first, len(first))
@@ -66,12 +66,18 @@ def resolution(history: History, noise: Noise, covariance: Covariance) -> float:
     if history.fact(tied).pairs < TIES or noise.found:
         return 0.0
     latest = np.arange(max(0, history.n - LATEST), history.n)
-    levels = Counter(history.last_values(latest).tolist())
+    levels = Counter(history.trials.Y[history.positions[latest], 0].tolist())
     if 1 < len(levels) <= LEVELS:
         return 0.0
     nearest, distances = nearest_before(covariance, history.X[latest])
-    same = np.isfinite(distances) & history.agree(latest, latest[nearest])
+    same = np.isfinite(distances) & agree(history, latest, latest[nearest])
     return reach(distances, same, tied_by_chance(np.array(list(levels.values()))))
+
+
+def agree(history: History, rows: ObservationIndices, others: ObservationIndices) -> Mask:
+    """Whether the observations ``rows (m,)`` equal ``others (m,)``, at the last common step if one was stopped."""
+    pairs = history.positions[np.stack([rows, others], axis=1)].tolist()
+    return np.array([history.trials.agree(*pair) for pair in pairs], dtype=bool)
 
 
 def tied_by_chance(counts: Indices) -> float:

@@ -24,6 +24,7 @@ from numbo.search.maximiser import STARTS, Maximiser
 from numbo.search.utility import Utility
 from numbo.spaces import INACTIVE, Corners, Domain
 from numbo.trials import Data, Goal, best_first
+from numbo.trials.violations import scores_of
 
 #: Up to this number of arms, all are candidates. Of more, this many random ones are, and those around the best.
 ARMS = 2048
@@ -114,7 +115,7 @@ class GPSearch(Kept):
         With ``ends``, one that moves an end of the front, where that is worth it.
         """
         models = self._updated(run, members)
-        groups = self._candidates(run, members, run.history.scores(members))
+        groups = self._candidates(run, members, scores_of(run.history, members))
         return self._best(run, models, groups, STARTS, ends=ends)
 
     def best_among(self, run: Situation, members: ObservationIndices, points: Callable[[], Array]) -> Array | None:
@@ -211,7 +212,7 @@ class GPSearch(Kept):
         means = self.surrogate.means
         if run.history.constrained:
             met = self.outputs.constraints.met(run.history, rows)
-            means = np.where(met, means, run.history.scores(rows))
+            means = np.where(met, means, scores_of(run.history, rows))
         best = rows[np.argmax(means)]
         return run.design.candidates.lines(run.history.X[best], run.rng)
 

@@ -28,6 +28,7 @@ from numbo.search.near import LastNearest, condition_near
 from numbo.search.trust_region import Region, TrustRegion
 from numbo.spaces import INACTIVE, Corners, Domain
 from numbo.trials import History
+from numbo.trials.violations import scores_of
 
 LOCAL_CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
@@ -230,12 +231,12 @@ class LocalSearch(Kept, Engine):
         Stopped trials count one standard deviation of their expected end less.
         """
         means = self.surrogate.mean_sd(history.X[rows]).mean
-        expected = np.where(self.outputs.constraints.met(history, rows), means, history.scores(rows))
+        expected = np.where(self.outputs.constraints.met(history, rows), means, scores_of(history, rows))
         return expected - np.where(history.were_stopped(rows), np.sqrt(history.variance[rows]), 0.0)
 
     def region(self, history: History) -> Region:
         now = self.trust_region
-        center = int(history.positions(np.array([now.center]))[0]) if now.center >= 0 else -1
+        center = int(history.positions[now.center]) if now.center >= 0 else -1
         return Region(number=now.number, length=now.length, center=center)
 
     # -- state -----------------------------------------------------------------------------------------------------

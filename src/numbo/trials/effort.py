@@ -58,3 +58,14 @@ def effort(known: Effort | None, history: History) -> Effort:
         trials=trials.n,
         longest=int(costs.max(initial=before.longest)),
     )
+
+
+def pending_scouts(history: History) -> int:
+    """Number of pending scouts."""
+    return int(np.count_nonzero(history.pending.origins == SCOUT))
+
+
+def scout_is_due(history: History, share: float) -> bool:
+    """Whether a scout is due (`Effort.scout_is_due`); never without stopped trials."""
+    known = history.fact(effort)
+    return known.stopped > 0 and known.scout_is_due(share, pending_scouts(history))

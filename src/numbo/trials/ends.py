@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from numbo._types import Array
 from numbo.trials.curve import Curve
+from numbo.trials.data import Data
 from numbo.trials.trials import Trials
+
+if TYPE_CHECKING:
+    from numbo.trials.history import History
 
 
 class Expected(NamedTuple):
@@ -48,3 +52,17 @@ class Ends(Protocol):
 
     def end_of(self, curve: Curve, trials: Trials) -> End | None:
         """The expected end of another curve; None if the ``trials`` have no curves."""
+
+
+def expected_pending(history: History) -> Data:
+    """Pending points, oldest first, with the expected final values of those that have reported something.
+
+    The values of the others are NaN.
+    """
+    curves = [p.curve for p in history.pending.values()]
+    found = Expected.of_nothing(len(curves))
+    at = [k for k, curve in enumerate(curves) if curve is not None]
+    if history.ends is not None and at:
+        reported = [curve for curve in curves if curve is not None]
+        found.values[at], found.variances[at] = history.ends.running(reported, history.trials, history.told)
+    return Data(history.pending.X, found.values, found.variances)

@@ -11,17 +11,17 @@ from typing import Any, TypeVar
 import numpy as np
 
 from numbo._plain import copied
-from numbo._types import Array, Indices, Mask, ObservationIndices, TrialPositions
+from numbo._rows import extended
+from numbo._types import Array, Mask, ObservationIndices, TrialPositions
 from numbo.trials.data import Data, finite_range
-from numbo.trials.effort import SCOUT, Effort, effort
-from numbo.trials.ends import Ends, Expected
-from numbo.trials.front import NonDominated, closeness
+from numbo.trials.ends import Ends
+from numbo.trials.front import NonDominated
 from numbo.trials.goal import Goal
 from numbo.trials.pending import PendingPoints
 from numbo.trials.points import point_key, point_keys
 from numbo.trials.stated import stated
-from numbo.trials.trials import ROOM, Trials, doubled, own, with_room
-from numbo.trials.violations import Scales, scored
+from numbo.trials.trials import ROOM, Trials, own
+from numbo.trials.violations import Scales, scales_of, scores_of
 
 S = TypeVar("S")
 
@@ -55,6 +55,7 @@ class History:
         best: index of the best observation, -1 before the first, by the first objective. Observations that meet all
             constraints come before others, final ones before stopped ones; if none meets all constraints, it is the
             one with the least violation.
+        scales: the sizes of the constraints' values (`numbo.trials.violations.scales_of`).
         front: of several objectives, the final observations that meet all constraints and that no other one dominates.
         ends: the model of the ends.
     """
@@ -108,16 +109,11 @@ class History:
 
         ``identity`` is the `point_key` of ``x (d,)``, if it is at hand.
         """
-        return self._take(self.trials.add(x, *told, **more), identity)
+        return self._take(self.trials.add(x, *told, **more), point_key(x) if identity is None else identity)
 
     def exclude(self, x: Array) -> None:
         """Record that ``x (d,)`` must not be suggested."""
         self.excluded[point_key(x)] = x
-
-    @property
-    def effort(self) -> Effort:
-        """The cost of the trials."""
-        return self.fact(effort)
 
     @property
     def told(self) -> int:
@@ -151,9 +147,7 @@ class History:
         self._positions = np.empty(ROOM, dtype=np.int64)
         #: Whether all of ``y (n,)`` are known to be finite, so that nobody has to look at them again.
         self._all_finite = True
-        #: Whether no value was told with a known error.
-        self._exact = True
-        self._scales = Scales.of_none(self.trials.C.shape[1])
+        self.scales = Scales.of_none(self.trials.C.shape[1])
         self.front = NonDominated.of_none(self.k)
         self.first: dict[bytes, int] = {}
         self.again: list[tuple[int, int]] = []
@@ -173,7 +167,7 @@ class History:
         known = int(np.argmax(stopped)) if self.ends is not None and stopped.any() else self.trials.n
         self._take_first(known)
         for t in range(known, self.trials.n):
-            self._take(t)
+            self._take(t, point_key(self.trials.X[t]))
 
     def _take_first(self, count: int) -> None:
         """Add the first ``count`` trials at once; the result is that of `_take` for each.
@@ -187,12 +181,11 @@ class History:
         for t, (key, *kind) in enumerate(zip(keys, failed.tolist(), unasked.tolist(), strict=True)):
             self._note(t, key, *kind)
         positions = np.flatnonzero(~failed)
-        self._X = with_room(trials.X[positions])
-        self._y = with_room(trials.Y[positions, 0])
+        self._X = extended(self._X, 0, trials.X[positions])
+        self._y = extended(self._y, 0, trials.Y[positions, 0])
         self._all_finite = bool(np.isfinite(trials.Y[positions, 0]).all())
-        self._variance = with_room(trials.variance[positions])
-        self._exact = not trials.variance[positions].any()
-        self._positions = with_room(positions)
+        self._variance = extended(self._variance, 0, trials.variance[positions])
+        self._positions = extended(self._positions, 0, positions)
         self._stopped = np.flatnonzero(trials.were_stopped[positions]).tolist()
         meets = self.meets(np.arange(self.n))
         if self.several:
@@ -204,30 +197,26 @@ class History:
     def _best_of_all(self, meets: Mask) -> int:
         """The best observation, while no end is only expected; ``meets (n,)`` as by `meets`."""
         if not meets.any():
-            return int(np.argmax(self.scores()))
+            return int(np.argmax(scores_of(self)))
         known = meets & ~np.isnan(self.C).any(axis=1)
         rows = np.flatnonzero(known if known.any() else meets)
         return int(rows[np.argmax(self.y[rows])])
 
-    def _take(self, t: int, identity: bytes | None = None) -> int:
-        """Add the trial at position ``t``; returns the index of the observation, -1 for a failure."""
-        x = self.trials.X[t]
+    def _take(self, t: int, key: bytes) -> int:
+        """Add the trial at position ``t``, at a point with this ``key``; the observation's index, -1 for a failure."""
         y = float(self.trials.Y[t, 0])
-        key = point_key(x) if identity is None else identity
         i = self.n
         if not self._note(t, key, math.isnan(y), int(self.trials.origins[t]) == UNASKED):
             return -1
         if i == len(self._y):
-            self._X = doubled(self._X)
-            self._y = doubled(self._y)
-            self._variance = doubled(self._variance)
-            self._positions = doubled(self._positions)
-        self._X[i] = x
-        self._all_finite = self._all_finite and math.isfinite(y)
+            for name in ("_X", "_y", "_variance", "_positions"):
+                rows = getattr(self, name)
+                setattr(self, name, extended(rows, i, rows))
+        self._X[i] = self.trials.X[t]
         self._y[i] = y
         self._variance[i] = self.trials.variance[t]
-        self._exact = self._exact and self.trials.variance[t] == 0.0
         self._positions[i] = t
+        self._all_finite = self._all_finite and math.isfinite(y)
         if self.trials.stopped(t):
             self._stopped.append(i)
         if self.ends is not None and self._stopped:
@@ -261,26 +250,25 @@ class History:
         rows = [i] if self._stopped[-1] == i else []
         if self.ends.see(self.trials, int(self._positions[i]) + 1):
             rows = self._stopped
-            # copies of this history share the arrays
-            self._y = self._y.copy()
+            self._y = self._y.copy()  # copies of this history share the arrays
             self._variance = self._variance.copy()
         if rows:
             at = np.array(rows)
-            curves = self.trials.curves_of(self.positions(at))
+            curves = self.trials.curves_of(self.positions[at])
             expected = self.ends.expected(curves, self.trials, int(self._positions[i]) + 1)
             self._all_finite = False
             self._y[at] = expected.values
             self._variance[at] = expected.variances
             if len(rows) > 1 and self.best >= 0 and self.stopped(self.best):
-                self.best = int(np.argmax(self.scores()[: self.n - 1]))
+                self.best = int(np.argmax(scores_of(self)[: self.n - 1]))
 
     def _least_violated(self, i: int) -> int:
         """The best observation, if none before ``i`` meets all constraints."""
-        before = self._scales.updated_at
-        self.scales(self.n)
-        if self._scales.updated_at != before or self.best < 0:  # the scales of violations have changed
-            return int(np.argmax(self.scores()))
-        return int((self.best, i)[int(np.argmax(self.scores(np.array([self.best, i]))))])
+        before = self.scales.updated_at
+        scales_of(self, self.n)
+        if self.scales.updated_at != before or self.best < 0:  # the scales of violations have changed
+            return int(np.argmax(scores_of(self)))
+        return int((self.best, i)[int(np.argmax(scores_of(self, np.array([self.best, i]))))])
 
     def _rank(self, i: int) -> tuple[bool, bool, bool, float]:
         """A key by which observation ``i`` is compared; larger is better."""
@@ -300,13 +288,13 @@ class History:
 
     def assured(self, i: int) -> float:
         """The score of observation ``i``; one standard deviation less if its end is only expected."""
-        score = float(self.scores(np.array([i]))[0]) if self.constrained else float(self._y[i])
+        score = float(scores_of(self, np.array([i]))[0]) if self.constrained else float(self._y[i])
         return score - math.sqrt(self._variance[i]) if self.stopped(i) else score
 
     @property
     def C(self) -> Array:
         """The values of the constraints (n, q) of each observation, NaN where nothing was told."""
-        return self.trials.C if self.n == self.told else self.trials.C[self._positions[: self.n]]
+        return self.trials.C if self.n == self.told else self.trials.C[self.positions]
 
     def feasible(self, i: int) -> bool:
         """Whether observation ``i`` violates no constraint whose value is known."""
@@ -317,50 +305,10 @@ class History:
         """Whether an observation meets all constraints."""
         return self.best >= 0 and self.feasible(self.best)
 
-    @property
-    def blind(self) -> bool:
-        """Whether there is nothing to learn from: no success, or all violate their constraints by the same amount."""
-        if self.best < 0:
-            return True
-        if not self.constrained or self.any_feasible:
-            return False
-        C = self.C
-        return all(len(np.unique(c[~np.isnan(c)])) <= 1 for c in C[:, (C > 0.0).any(axis=0)].T)
-
     def meets(self, rows: ObservationIndices) -> Mask:
         """Which of the observations ``rows (m,)`` violate no constraint whose value is known."""
         violated: Mask = self.trials.C[self._positions[rows]] > 0.0
         return np.asarray(~violated.any(axis=1))
-
-    def scales(self, n: int) -> Array:
-        """The typical size (q,) of each constraint's values, in the first ``n`` observations."""
-        known = self._scales
-        found = (known if n >= known.updated_at else Scales.of_none(len(known.sizes))).seeing(
-            self.trials.C, self._positions[:n]
-        )
-        self._scales = found if found.updated_at > known.updated_at else known
-        return found.sizes
-
-    def scores(self, rows: ObservationIndices | None = None) -> Array:
-        """Scores by which observations compare, some ``rows (m,)`` or all: their values, if they meet all constraints.
-
-        With several objectives, the closeness to the front (`numbo.trials.front.closeness`). Observations that violate
-        constraints have lower scores, by the sum of their violations in units of the constraints' sizes. Observations
-        with unknown constraints come in between, once a fully known feasible one exists.
-        """
-        positions = self._positions[: self.n]
-        if rows is not None:
-            positions = positions[rows]
-        y = self._closeness(rows) if self.several else self.values()[slice(None) if rows is None else rows]
-        if not self.constrained:
-            return y
-        wary = self.any_feasible and self._all_told(self.best)
-        return scored(y, self.trials.C[positions], self.scales(self.n), wary=wary)
-
-    def _closeness(self, rows: ObservationIndices | None) -> Array:
-        """The closeness to the front of some ``rows (m,)`` or all; if none is feasible, to the front of ``rows``."""
-        Y = self.outputs(rows)
-        return closeness(Y, self.outputs(self.front.rows) if len(self.front.rows) else Y)
 
     def outputs(self, rows: ObservationIndices | None = None) -> Array:
         """All outputs of some observations ``rows (m,)`` or of all, made finite for a model."""
@@ -376,18 +324,9 @@ class History:
         return self._y[: self.n]
 
     @property
-    def origins(self) -> Indices:
-        """Which part of the search proposed each observation (n,) (`numbo.run.situation.Suggestion`)."""
-        return self.trials.origins[self._positions[: self.n]]
-
-    def asked(self, i: int) -> bool:
-        """Whether a search asked for observation ``i``."""
-        return int(self.trials.origins[self._positions[i]]) != UNASKED
-
-    @property
     def final(self) -> Mask:
         """Whether each observation (n,) is of a finished evaluation; other values may differ without noise."""
-        return self.trials.final[self._positions[: self.n]]
+        return self.trials.final[self.positions]
 
     @property
     def all_final(self) -> bool:
@@ -410,9 +349,10 @@ class History:
             out[t] = key in self.first
         return out
 
-    def positions(self, observations: ObservationIndices) -> TrialPositions:
-        """Positions (m,) of the ``observations (m,)`` among all trials told."""
-        return self._positions[observations]
+    @property
+    def positions(self) -> TrialPositions:
+        """Position (n,) of each observation among all trials told."""
+        return self._positions[: self.n]
 
     def best_of(self, goal: Goal) -> tuple[Any, float] | None:
         """The best point and its value, None before the first success that meets all constraints."""
@@ -431,29 +371,8 @@ class History:
         Less than was told where values contradict it (`numbo.trials.stated`).
         """
         known = self._variance[: self.n]
-        halvings = self.halvings
+        halvings = self.fact(stated).halvings
         return np.where(self.final, 0.25**halvings, 1.0) * known if halvings else known
-
-    @property
-    def halvings(self) -> int:
-        """How often known errors are halved, since values contradict them (`numbo.trials.stated`)."""
-        return 0 if self._exact else self.fact(stated).halvings
-
-    @property
-    def told_variance(self) -> Array:
-        """The variance (n,) that each value was told with, 0 where none was."""
-        out: Array = self.trials.variance[self._positions[: self.n]]
-        return out
-
-    def last_values(self, rows: ObservationIndices) -> Array:
-        """The told values of the observations ``rows (m,)``, not the ones expected at their ends."""
-        out: Array = self.trials.Y[self._positions[rows], 0]
-        return out
-
-    def agree(self, rows: ObservationIndices, others: ObservationIndices) -> Mask:
-        """Whether the observations ``rows (m,)`` equal ``others (m,)``, at the last common step if one was stopped."""
-        pairs = zip(self.positions(rows).tolist(), self.positions(others).tolist(), strict=True)
-        return np.array([self.trials.agree(*pair) for pair in pairs], dtype=bool)
 
     def of_output(self, output: int) -> History:
         """A history of this ``output`` alone, with the same pending points."""
@@ -462,11 +381,6 @@ class History:
         own.take(trials.of_output(output), dict(self.excluded), self.pending.copy())
         return own
 
-    def alike(self, i: int, j: int) -> bool:
-        """Whether all outputs of two observations are the same, using expected ends for stopped trials."""
-        others = self.trials.Y[self._positions[[i, j]], 1:]
-        return bool(self._y[i] == self._y[j]) and bool((others[0] == others[1]).all())
-
     def values(self, n: int | None = None, output: int = 0) -> Array:
         """The first ``n`` values of an ``output``, made finite for a model (`finite_range`)."""
         values = self.output(output)[:n]
@@ -474,35 +388,11 @@ class History:
 
     def output(self, output: int) -> Array:
         """The values (n,) of an ``output``."""
-        return self.y if output == 0 else self.trials.Y[self._positions[: self.n], output]
-
-    def expected_pending(self) -> Data:
-        """Pending points, oldest first, with the expected final values of those that have reported something.
-
-        The values of the others are NaN.
-        """
-        curves = [p.curve for p in self.pending.values()]
-        found = Expected.of_nothing(len(curves))
-        at = [k for k, curve in enumerate(curves) if curve is not None]
-        if self.ends is not None and at:
-            reported = [curve for curve in curves if curve is not None]
-            running = self.ends.running(reported, self.trials, self.told)
-            found.values[at] = running.values
-            found.variances[at] = running.variances
-        return Data(self.pending.X, found.values, found.variances)
+        return self.y if output == 0 else self.trials.Y[self.positions, output]
 
     def key_of(self, x: Array) -> Hashable | None:
         """The key of the oldest pending point at ``x (d,)``, None if there is none."""
         return self.pending.key_of(point_key(x)) if self.pending else None
-
-    def was_told_since(self, x: Array, known: int) -> bool:
-        """Whether a result at ``x (d,)`` was told after the first ``known`` trials."""
-        wanted = point_key(x)
-        return any(point_key(other) == wanted for other in self.trials.X[known:])
-
-    def is_observed(self, x: Array) -> bool:
-        """Whether there is an observation at ``x (d,)``."""
-        return point_key(x) in self.first
 
     def first_at(self, x: Array) -> int:
         """The first observation at ``x (d,)``, -1 if there is none."""
@@ -512,18 +402,6 @@ class History:
         """Whether ``x (d,)`` failed, and never succeeded."""
         key = point_key(x)
         return key in self.failed_counts and key not in self.first
-
-    def is_pending(self, x: Array) -> bool:
-        """Whether ``x (d,)`` is pending."""
-        return self.key_of(x) is not None
-
-    def scout_is_due(self, share: float) -> bool:
-        """Whether a scout is due (`Effort.scout_is_due`); never without stopped trials."""
-        return self.effort.stopped > 0 and self.effort.scout_is_due(share, self.pending_scouts())
-
-    def pending_scouts(self) -> int:
-        """Number of pending scouts."""
-        return int(np.count_nonzero(self.pending.origins == SCOUT))
 
     def pending_again(self) -> int:
         """Number of pending points that already have an observation."""

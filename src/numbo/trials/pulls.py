@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from numbo._plain import Kept, copied
+from numbo._rows import extended
 from numbo._types import Array, Indices, PointNumbers
 from numbo.trials.history import History
 from numbo.trials.points import Pending, point_key, point_keys
@@ -40,9 +41,7 @@ class Pulls(Kept):
         if found is None:
             found = self.u
             self._number[identity] = found
-            if self.u == len(self._X):
-                self._X = np.concatenate([self._X, np.empty_like(self._X)])
-            self._X[self.u] = x
+            self._X = extended(self._X, self.u, x[None])
             self.u += 1
         return found
 
@@ -51,9 +50,7 @@ class Pulls(Kept):
         if self._n < history.n:
             X = history.X[self._n :]
             numbers = list(map(self.number, X, point_keys(X)))
-            while history.n > len(self._told):
-                self._told = np.concatenate([self._told, np.empty_like(self._told)])
-            self._told[self._n : history.n] = numbers
+            self._told = extended(self._told, self._n, numbers)
             self._n = history.n
         return self._told[: history.n if n is None else n]
 

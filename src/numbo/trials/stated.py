@@ -44,7 +44,7 @@ def stated(known: Stated | None, history: History) -> Stated:
     n = history.n - history.n % EVERY
     if known is not None and known.n == n:
         return known
-    variance = history.told_variance[:n]
+    variance = history.trials.variance[history.positions[:n]]
     rows = np.flatnonzero((variance > 0.0) & history.final[:n])[-LAST:]
     if history.several or not len(rows):
         return Stated(n)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from numbo._plain import state_of
+from numbo._rows import extended
 from numbo._types import Array, Indices, Mask
 from numbo.trials.curve import Curve
 
@@ -26,6 +27,11 @@ COLUMNS: dict[str, type] = {
 }
 
 
+def _column(name: str) -> Any:
+    """A property: the array of this name, as far as it is filled."""
+    return property(lambda trials: getattr(trials, name)[: trials.n])
+
+
 def own(params: Any) -> Any:
     """A private copy of a user point: a dict of values, or the index of an arm."""
     return dict(params) if isinstance(params, Mapping) else int(params)
@@ -41,7 +47,26 @@ class Trials:
 
     Attributes:
         n: number of trials.
+        X: points (n, d).
+        Y: outputs (n, k), larger ones being better; NaN for a failure.
+        C: values of the constraints (n, q), which hold up to 0; NaN if unknown.
+        origins: which part of the search proposed each (n,) (`numbo.run.situation.Suggestion`).
+        final: whether the outputs of each (n,) are those of a finished evaluation.
+        variance: of the first output of each (n,), in addition to the common noise; 0 if unknown.
+        cost: what each (n,) has cost; NaN if unknown.
+        params: the parameters (n,), exactly as told.
+        curves: (n,) None for trials without reports or whose reports do not count.
     """
+
+    X: Array = _column("_X")
+    Y: Array = _column("_Y")
+    C: Array = _column("_C")
+    origins: Indices = _column("_origins")
+    final: Mask = _column("_final")
+    variance: Array = _column("_variance")
+    cost: Array = _column("_cost")
+    params: list[Any] = _column("_params")
+    curves: list[Curve | None] = _column("_curves")
 
     _X: Array
     _Y: Array
@@ -64,56 +89,11 @@ class Trials:
         """Trials from their `state_dict`."""
         self = cls(*(state[name].shape[1] for name in ("X", "Y", "C")))
         for name in COLUMNS:
-            setattr(self, f"_{name}", with_room(state[name]))
+            setattr(self, f"_{name}", extended(getattr(self, f"_{name}"), 0, state[name]))
         self._params = [own(params) for params in state["params"]]
         self._curves = [None if reported is None else Curve(*reported) for reported in state["curves"]]
         self.n = len(state["X"])
         return self
-
-    @property
-    def X(self) -> Array:
-        """Points (n, d)."""
-        return self._X[: self.n]
-
-    @property
-    def Y(self) -> Array:
-        """Outputs (n, k), larger ones being better; NaN for a failure."""
-        return self._Y[: self.n]
-
-    @property
-    def C(self) -> Array:
-        """Values of the constraints (n, q), which hold up to 0; NaN if unknown."""
-        return self._C[: self.n]
-
-    @property
-    def origins(self) -> Indices:
-        """Which part of the search proposed each (n,) (`numbo.run.situation.Suggestion`)."""
-        return self._origins[: self.n]
-
-    @property
-    def final(self) -> Mask:
-        """Whether the outputs of each (n,) are those of a finished evaluation."""
-        return self._final[: self.n]
-
-    @property
-    def variance(self) -> Array:
-        """The variance of the first output of each (n,), in addition to the common noise; 0 if unknown."""
-        return self._variance[: self.n]
-
-    @property
-    def cost(self) -> Array:
-        """What each trial (n,) has cost; NaN if unknown."""
-        return self._cost[: self.n]
-
-    @property
-    def params(self) -> list[Any]:
-        """The parameters (n,), exactly as told."""
-        return self._params[: self.n]
-
-    @property
-    def curves(self) -> list[Curve | None]:
-        """The curves (n,), None for trials without reports or whose reports do not count."""
-        return self._curves[: self.n]
 
     def curves_of(self, rows: Indices) -> list[Curve]:
         """The curves of the ``rows (m,)``, all of which have reports."""
@@ -170,7 +150,8 @@ class Trials:
         t = self.n
         if t == len(self._X):
             for name in COLUMNS:
-                setattr(self, f"_{name}", doubled(getattr(self, f"_{name}")))
+                rows = getattr(self, f"_{name}")
+                setattr(self, f"_{name}", np.concatenate([rows, np.empty_like(rows)]))
         self._X[t] = x
         self._Y[t] = outputs
         self._origins[t] = origin
@@ -198,14 +179,3 @@ class Trials:
     def state_dict(self) -> dict[str, Any]:
         """The trials as plain data."""
         return state_of(self, (*COLUMNS, "curves")) | {"params": [own(params) for params in self.params]}
-
-
-def doubled(rows: Any) -> Any:
-    """An array with room for twice as many ``rows``."""
-    return np.concatenate([rows, np.empty_like(rows)])
-
-
-def with_room(rows: Any) -> Any:
-    """A copy of ``rows (n, ...)`` in an array with room for at least `ROOM`."""
-    missing = max(0, ROOM - len(rows))
-    return np.concatenate([rows, np.empty((missing, *rows.shape[1:]), dtype=rows.dtype)])
