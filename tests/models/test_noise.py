@@ -109,7 +109,7 @@ def test_copies_count_for_nothing():
     points, values = distinct(SMOOTH)
     origins = [ASKED] * 30 + [UNASKED] * 20
     known = Noise(history(points + points[:20], values + values[:20], origins), (Model(0.2),))
-    assert known.measured == 0
+    assert len(known.repeats.gaps) == 0
     assert known.share == 0.0
     assert not known.refuted
     assert known.found
@@ -159,7 +159,7 @@ def test_only_finished_trials_are_evidence_of_noise():
     seen.add(np.array([3.0]), 5.0, {}, ASKED, final=False)  # a repeat that was stopped
     seen.add(np.array([50.0]), 7.0, {}, ASKED, final=False)  # a new point, stopped at first
     seen.add(np.array([50.0]), 0.2, {}, ASKED)
-    assert (known.share, known.measured, known.checks) == (0.0, 0, 1)
+    assert (known.share, len(known.repeats.gaps), known.checks) == (0.0, 0, 1)
     assert not known.shown
     assert known.credible(0.1)  # where ends are expected only, a claim is more than noise of measurements
     seen.add(np.array([50.0]), 0.6, {}, ASKED)
@@ -242,16 +242,16 @@ def test_what_is_known_does_not_depend_on_when_it_was_asked_for():
     for what in ("share", "scatter", "measured", "refuted", "unsettled"):
         assert getattr(early, what) == getattr(late, what)
     np.testing.assert_array_equal(early.copies, late.copies)
-    assert [early.asked_again(i) for i in range(200)] == [late.asked_again(i) for i in range(200)]
+    assert set(early.repeats.asked) == set(late.repeats.asked)
     copy = replace(late, history=told.copy())
     told.add(np.array([points[0]]), 5.0, {}, ASKED)
-    assert copy.measured == late.measured - 1
+    assert len(copy.repeats.gaps) == len(late.repeats.gaps) - 1
 
 
 def test_odds_are_those_of_distinct_points():
     points, values = distinct(SMOOTH)
     known = Noise(history([*points, 3, 3, 4], [*values, values[3], values[3], values[4]]))
-    assert [i for i in range(33) if known.asked_again(i)] == [3, 4]
+    assert sorted(known.repeats.asked) == [3, 4]
     chances = [tie(np.delete(values, i), values[i], values[i]).chance() for i in (3, 4)]
     assert -sum(math.log(chance) for chance in chances) > math.log(ODDS)
     assert known.refuted
@@ -294,8 +294,8 @@ def test_copies_are_left_out_unless_other_points_have_their_value():
 def test_a_copy_of_the_best_point_does_not_keep_it_from_being_measured():
     points, values = distinct(SMOOTH)
     told = Noise(history([*points, 3], [*values, values[3]], [ASKED] * 30 + [UNASKED]))
-    assert not told.asked_again(3)
-    assert Noise(history([*points, 3], [*values, values[3]])).asked_again(3)
+    assert 3 not in told.repeats.asked
+    assert 3 in Noise(history([*points, 3], [*values, values[3]])).repeats.asked
 
 
 def test_coarse_outcomes_are_measured_again_until_they_differ():

@@ -38,7 +38,7 @@ def gp(lengthscale=0.4):
     model = ExactGP(np.zeros(2, dtype=bool), trend=False)
     theta = model.theta.copy()
     theta[:2] = -2.0 * np.log(lengthscale)
-    model.set_theta(theta)
+    model.theta = theta
     return model
 
 

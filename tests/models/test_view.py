@@ -18,6 +18,7 @@ from numbo.models.moments import moments
 from numbo.models.surrogate import Surrogate
 from numbo.models.transforms import OutputTransform
 from numbo.models.view import ModelView
+from numbo.models.widening import widening
 from numbo.trials import Data, History
 
 X = make_points(30, 2)
@@ -76,7 +77,7 @@ def test_intervals_grow_by_what_their_model_says():
     model = surrogate()
     model.update(Data.of(X, np.exp(9.0 * X[:, 0] * X[:, 1])), np.arange(len(X)))  # of a cliff it is too sure
     assert view_of().widening == 1.0
-    assert view_of(calibration=model).widening == model.widening() > 1.0
+    assert view_of(calibration=model).widening == widening(model.gp) > 1.0
 
 
 def test_what_the_next_ask_maximises_is_a_function_of_the_searched_model():

@@ -25,7 +25,7 @@ def needed(gp, left, *, again):
     if again:
         one.fit(gp.points[rest], gp.values[rest], gp.extra[rest], iterations=ITERATIONS)
     else:
-        one.set_theta(gp.theta)
+        one.theta = gp.theta
     mean, variance = naive.posterior(one.covariance, gp.points[rest], gp.values[rest], gp.points[left], gp.extra[rest])
     noise = one.covariance.noise_variance + gp.extra[left]
     return np.sqrt(np.maximum(((gp.values[left] - mean) / 1.645) ** 2 - noise, 0.0) / variance), variance

@@ -164,7 +164,8 @@ class Batch:
 
     def joint(self, X: Array) -> Joint:
         """The posterior given all pulls jointly; ``X (numbers, d)`` are all points, by number."""
-        older = _older(len(self.pulls))
+        count = len(self.pulls)
+        older = 0 if count <= EXACT else OLDER * -(-(count - NEWEST) // OLDER)
         if self._joint is None or self._joint.older != older:
             self._joint = _Joint(self.base, self.pulls[:older], X)
         newest = self.pulls[older:]
@@ -180,11 +181,6 @@ class Batch:
         if number not in self._embedded:
             self._embedded[number] = self.base.gp.embed_one(x)
         return self._embedded[number]
-
-
-def _older(pulls: int) -> int:
-    """How many of so many ``pulls`` are represented by others."""
-    return 0 if pulls <= EXACT else OLDER * -(-(pulls - NEWEST) // OLDER)
 
 
 class Joint(NamedTuple):

@@ -68,7 +68,7 @@ class Constraints(Kept):
         for surrogate, margins in zip(self.surrogates, self._margins(history, history.n), strict=True):
             rows = members[~np.isnan(margins.y[members])]
             if len(rows) < 2 or margins.y[rows].min() == margins.y[rows].max():
-                surrogate.forget()
+                surrogate.members = rows[:0]
                 continue
             surrogate.update(margins, rows, frame() if frame is not None and surrogate.fits.due(history.n) else None)
 

@@ -56,7 +56,7 @@ class FITC:
         self._prior = prior_means(basis, X)
         self._averages = np.bincount(self._point, weights * (data.y - self._prior[self._point])) / self._counts
         self._roots = self._root(self._counts, self._open)
-        self.gp.condition_embedded(X, Z * self._roots[:, None], np.ones(len(X)))
+        self.gp.condition(X, Z=Z * self._roots[:, None])
         self.gp.set_values(self._roots * self._averages)
         self._expecting: FITC | None = None
         self.lacking = False
@@ -85,7 +85,7 @@ class FITC:
             self._averages = np.append(self._averages, y)
             self._open = np.append(self._open, unrepresented(self.gp.covariance, x[None], Z))
             self._roots = np.append(self._roots, self._root(self._counts[-1:], self._open[-1:]))
-            self.gp.add_embedded(x, self._roots[-1] * Z[0], self._roots[-1] * y)
+            self.gp.add(x, self._roots[-1] * y, self._roots[-1] * Z[0])
             return
         self._counts[i] += weight
         self._averages[i] += (y - self._averages[i]) * weight / self._counts[i]

@@ -68,6 +68,11 @@ class ExactGP(Kept):
         trend, additive: whether the covariance has the linear and quadratic trend, and the additive part, of
             `numbo.kernels.covariance`.
         prior: prior on the hyperparameters (`numbo.models.priors`).
+
+    Attributes:
+        theta: the hyperparameters, from which the next fit starts.
+        center, radius: of the `Frame` in whose units they are.
+        sources: earlier studies, whose ``weights`` `weigh` learns; they have no influence before.
     """
 
     _kept = ("theta", "weights", "center", "radius")
@@ -90,10 +95,9 @@ class ExactGP(Kept):
         self.trend = trend and not self.categorical.all()
         self.additive = additive
         self.prior = prior
-        self.theta = self._default_theta()
+        self.theta = self.default_theta()
         self.center = np.full(len(self.categorical), 0.5)
         self.radius = 0.5
-        #: Earlier studies, whose weights `weigh` learns; they have no influence before.
         self.sources: Sources | None = None
         self.weights = SILENT
         self._covariance: tuple[Any, Covariance] | None = None
@@ -106,28 +110,27 @@ class ExactGP(Kept):
         key = self.theta.tobytes(), self.radius, self.weights.variance
         known = self._covariance
         if known is None or known[0] != key or known[1].center is not self.center:
-            known = key, self._new_covariance()
+            numbers = parameters(self.theta, self.categorical, self.radius)
+            made = Covariance(
+                family=FAMILIES[self.kernel],
+                categorical=self.categorical,
+                center=self.center,
+                radius=self.radius,
+                optional=self.optional,
+                basis_variance=self.weights.variance,
+                **dict(zip(PARAMETERS, numbers, strict=True)),
+            )
+            known = key, made
             self._covariance = known
         return known[1]
-
-    def _new_covariance(self) -> Covariance:
-        numbers = parameters(self.theta, self.categorical, self.radius)
-        return Covariance(
-            family=FAMILIES[self.kernel],
-            categorical=self.categorical,
-            center=self.center,
-            radius=self.radius,
-            optional=self.optional,
-            basis_variance=self.weights.variance,
-            **dict(zip(PARAMETERS, numbers, strict=True)),
-        )
 
     @property
     def lengthscales(self) -> Array:
         """(d,) in the unit cube."""
         return 1.0 / np.sqrt(self.covariance.inverse_squared_lengthscales)
 
-    def _default_theta(self) -> Array:
+    def default_theta(self) -> Array:
+        """The hyperparameters before any fit."""
         return default_theta(len(self.categorical), self.trend, self.additive, self.prior)
 
     def log_posterior(
@@ -190,7 +193,7 @@ class ExactGP(Kept):
         extra = np.zeros(len(y)) if extra is None else extra
         y, known_part = self._told_by_sources(X, y, self.weights)
         workspace = np.empty((WORKSPACE, len(y), len(y)))
-        starts = [self.theta.copy(), self._default_theta()]
+        starts = [self.theta.copy(), self.default_theta()]
         bounds = log_bounds(d, self.trend, self.additive)
         if noise is not None:
             bounds[d + 1] = math.log(noise)
@@ -202,7 +205,7 @@ class ExactGP(Kept):
         self.theta = starts[int(np.argmax(values))]
         known = max(values)
         if not math.isfinite(known):
-            self.theta = self._default_theta()
+            self.theta = self.default_theta()
             logger.warning("The GP's hyperparameters could not be fitted; defaults are used.")
             return -math.inf
         start = self.theta.copy()  # the posterior is flat in the logarithm of a very small variance
@@ -257,19 +260,6 @@ class ExactGP(Kept):
             return y, NOTHING
         F = self.sources.shifted(X, weights)
         return y - weights.mean * F.sum(axis=1), weights.variance * np.einsum("ij,kj->ik", F, F)
-
-    def start_anew(self) -> None:
-        """Let the next fit start only from the defaults."""
-        self.theta = self._default_theta()
-
-    def set_theta(self, theta: Array) -> None:
-        """Set the hyperparameters to ``theta``, and let the next fit start from there."""
-        self.theta = theta
-
-    def set_frame(self, frame: Frame) -> None:
-        """Set the box in whose units the hyperparameters are."""
-        self.center = frame.center
-        self.radius = frame.radius
 
     def condition(self, X: Array, y: Array, extra: Array | None = None, *, spare: int = 8) -> None:
         """Condition on ``X (n, d)``, ``y (n,)`` under the present hyperparameters, with room for ``spare`` more points.

@@ -181,14 +181,9 @@ class Noise:
         return max((claim for claim in claims if claim is not None), default=None)
 
     @property
-    def measured(self) -> int:
-        """Number of repeats, without copies and those that were stopped."""
-        return len(self._repeats.gaps)
-
-    @property
     def checks(self) -> int:
         """Number of times that a point was evaluated again: repeats, stopped ones and failures included."""
-        repeats = self._repeats
+        repeats = self.repeats
         return len(repeats.gaps) + repeats.unfinished + self.history.failed_again
 
     @property
@@ -202,20 +197,20 @@ class Noise:
 
         It is 0 as well if the variances that values were told with explain the differences.
         """
-        spread = self._scale() if self._repeats.norm > 0.0 else 0.0
+        spread = self.history.fact(spread_of, self.output) if self.repeats.norm > 0.0 else 0.0
         ratio = self._common / spread if spread > 0.0 else 0.0
-        return ratio * ratio / (2.0 * max(len(self._repeats.gaps), 1))  # `**` would raise if this is infinite
+        return ratio * ratio / (2.0 * max(len(self.repeats.gaps), 1))  # `**` would raise if this is infinite
 
     @property
     def hinted(self) -> float:
         """Variance of the noise by repeats that were stopped, in units of that of all values at the same step."""
-        hints = self._repeats.hints
+        hints = self.repeats.hints
         return float(np.mean(hints)) / 2.0 if hints else 0.0
 
     @property
     def _common(self) -> float:
         """Root of the sum of squares of the gaps, less what variances that were told explain."""
-        repeats = self._repeats
+        repeats = self.repeats
         count = len(repeats.gaps)
         if repeats.surprise <= count + SURPRISE * math.sqrt(2.0 * count):
             return 0.0
@@ -228,7 +223,7 @@ class Noise:
 
         Unlike `scatter` it is not robust: the median difference of outcomes of 0 or 1 may be 0.
         """
-        return self._common / math.sqrt(2.0 * len(self._repeats.gaps)) if self.share > SCATTER else 0.0
+        return self._common / math.sqrt(2.0 * len(self.repeats.gaps)) if self.share > SCATTER else 0.0
 
     @property
     def scatter(self) -> float:
@@ -242,7 +237,7 @@ class Noise:
 
         if self.share <= SCATTER:
             return 0.0
-        repeats = self._repeats
+        repeats = self.repeats
         typical = min(statistics.median(repeats.gaps) / MEDIAN_GAP, float(np.finfo(float).max))
         lowest = repeats.norm / math.sqrt(2.0 * float(chdtri(len(repeats.gaps), UNSURE)))
         return min(typical, lowest) * (self._common / repeats.norm)
@@ -255,7 +250,7 @@ class Noise:
         agrees is not enough then, however rare ties are elsewhere: accuracies on 50 to 200 samples agree at the best
         point in 0.4 to 0.2 of cases, and for pairs of other points in 0.05 to 0.02.
         """
-        if not self._repeats.asked or self.share > SCATTER or self.known > NOISY:
+        if not self.repeats.asked or self.share > SCATTER or self.known > NOISY:
             return False
         ties = self._ties.values()
         if len(ties) == 1 and not all(one.continuous for one in ties):
@@ -280,7 +275,7 @@ class Noise:
             return claimed is not None and claimed > NOISY
         if not self.plausible(claimed):
             return False
-        return not self.asks or bool(self._repeats.asked) or self.share > SCATTER
+        return not self.asks or bool(self.repeats.asked) or self.share > SCATTER
 
     @property
     def shown(self) -> bool:
@@ -323,28 +318,19 @@ class Noise:
         These are copies, and all equal repeats if noise is refuted. They would make a model fit every value, however
         rough: on rotated Rastrigin functions its noise falls from some percent to none.
         """
-        repeats = self._repeats
+        repeats = self.repeats
         if not (repeats.copies or repeats.agreed):
             return np.empty(0, dtype=np.int64)
         exact = bool(repeats.agreed) and self.refuted
-        return self.history.fact(left_out, self.output, exact)
+        return np.array(repeats.copies + repeats.agreed if exact else repeats.copies, dtype=np.int64)
 
     def distinct(self, rows: ObservationIndices) -> ObservationIndices:
         """The observations ``rows (m,)`` without `copies`."""
         copies = self.copies
         return rows[~np.isin(rows, copies)] if len(copies) else rows
 
-    def asked_again(self, first: int) -> bool:
-        """Whether a search asked for the point of the observation ``first`` again."""
-        return first in self._repeats.asked
-
     @property
-    def unmeasured(self) -> bool:
-        """Whether no point was evaluated again, or is pending again."""
-        return not self.checks and not self.history.pending_again()
-
-    @property
-    def _repeats(self) -> Repeats:
+    def repeats(self) -> Repeats:
         """The evidence of all repeats."""
         return self.history.fact(evidence, self.output)
 
@@ -356,20 +342,10 @@ class Noise:
         """
         return self.history.fact(ties_of, self.output)
 
-    def _scale(self) -> float:
-        """`robust_std` of all values."""
-        return self.history.fact(spread_of, self.output)
-
 
 def spread_of(known: float | None, history: History, output: int) -> float:
     """The fold of the `robust_std` of all values of an ``output``."""
     return robust_std(history.values(output=output))
-
-
-def left_out(known: ObservationIndices | None, history: History, output: int, exact: bool) -> ObservationIndices:
-    """The fold of `Noise.copies`; of ``exact`` values all that agree."""
-    repeats = history.fact(evidence, output)
-    return np.array(repeats.copies + repeats.agreed if exact else repeats.copies, dtype=np.int64)
 
 
 def known_variance(known: float | None, history: History, output: int) -> float:

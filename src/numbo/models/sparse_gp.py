@@ -207,13 +207,13 @@ class SparseGP:
 
     # -- conditioning ------------------------------------------------------------------------------------------
 
-    def condition(self, X: Array, counts: Array | None = None) -> None:
-        """Condition on the points ``X (n, d)``, each observed ``counts (n,)`` times; `set_values` sets their values."""
-        counts = np.ones(len(X)) if counts is None else np.asarray(counts, dtype=np.float64)
-        self.condition_embedded(X, self.embed(X), counts)
+    def condition(self, X: Array, counts: Array | None = None, Z: Array | None = None) -> None:
+        """Condition on the points ``X (n, d)``, each observed ``counts (n,)`` times; `set_values` sets their values.
 
-    def condition_embedded(self, X: Array, Z: Array, counts: Array) -> None:
-        """`condition` on points ``X (n, d)`` that are embedded as ``Z (n, m)``."""
+        ``Z (n, m)`` are other embeddings than those by `embed`.
+        """
+        counts = np.ones(len(X)) if counts is None else np.asarray(counts, dtype=np.float64)
+        Z = self.embed(X) if Z is None else Z
         LV, positive = precision_factor(Z, counts, self.regularization)
         self._rows = _Rows(X, Z)
         self.u = len(X)
@@ -240,18 +240,16 @@ class SparseGP:
         self._counts = self._with_room(self.counts)
         self._sums = self._with_room(self._sums[: self.u])
 
-    def add(self, x: Array, value: float = 0.0) -> Array:
+    def add(self, x: Array, value: float = 0.0, z: Array | None = None) -> Array:
         """Add a new point ``x (d,)`` with one observation. O(m^2).
 
-        A pending point whose ``value`` is the posterior mean there shrinks variances and leaves the mean alone.
+        A pending point whose ``value`` is the posterior mean there shrinks variances and leaves the mean alone. ``z
+        (m,)`` is another embedding than that by `embed_one`.
 
         Returns:
             h (m,): the observation reduces ``lambda var~(x')`` by ``(h^T k_S(x'))^2`` at every ``x'``.
         """
-        return self.add_embedded(x, self.embed_one(x), value)
-
-    def add_embedded(self, x: Array, z: Array, value: float) -> Array:
-        """`add` a point that is embedded as ``z (m,)``."""
+        z = self.embed_one(x) if z is None else z
         u = self.u
         if u == len(self._rows.X) or self._rows.filled != (u, self.m):
             self._own_rows()

@@ -28,7 +28,7 @@ from numbo.models.sparse_gp import SparseGP
 from numbo.models.targets import Targets
 from numbo.models.transform_choice import mean_error, transformed
 from numbo.models.transforms import LARGEST, OutputTransform
-from numbo.models.widening import left_out, widening
+from numbo.models.widening import left_out
 from numbo.trials import Data
 from numbo.trials.schedule import Schedule
 
@@ -241,7 +241,7 @@ class Surrogate(Kept):
         grew = 0 < len(old) <= len(members) and np.array_equal(members[: len(old)], old)
         if self.fits.due(data.n):
             if frame is not None:
-                self.gp.set_frame(frame)
+                self.gp.center, self.gp.radius = frame
             self._weigh_sources(data.at(members))
             self.targets.fit(self.gp, data.at(members), settled=data.n >= SETTLED and not noisy)
             self._weigh_sources(data.at(members))
@@ -258,14 +258,6 @@ class Surrogate(Kept):
         """Choose the weights of earlier studies, under which hyperparameters are fitted, under the present ones."""
         if self.gp.sources is not None:
             self.gp.weigh(*self.targets.of(data))
-
-    def fit_again(self) -> None:
-        """Let the next update fit the hyperparameters."""
-        self.fits.done(0)
-
-    def forget(self) -> None:
-        """Have no members until the next update."""
-        self.members = self.members[:0]
 
     def _condition(self, targets: Data) -> None:
         self.gp.condition(*targets, spare=max(16, targets.n // 4))
@@ -302,10 +294,6 @@ class Surrogate(Kept):
         if (overlay := self._overlay) is not None:
             twin._overlay = Overlay(twin.gp, twin.transform, data, self.members, overlay.rows, overlay.anchor, data.n)
         return twin
-
-    def widening(self) -> float:
-        """The factor of at least 1 by which the GP's standard deviations are too small, judged on the members."""
-        return widening(self.gp)
 
     # -- state ---------------------------------------------------------------------------------------------------
 

@@ -89,7 +89,7 @@ class Targets(Kept):
         if loss_under(other, gp, data, loss) < known:
             self.kind = kind
         else:
-            gp.set_theta(before)
+            gp.theta = before
 
     def choose(self, gp: ExactGP, data: Data, kinds: list[str], loss: Loss) -> None:
         """Fit ``gp`` under each of the transforms, and keep the one with the smallest loss."""

@@ -60,11 +60,11 @@ def choose(
     start = gp.theta
     fitted = []
     for name, transform in transforms.items():
-        gp.set_theta(start)
+        gp.theta = start
         fit_under(transform, gp, data, deviation=deviation)
         fitted.append(_Fit(loss_under(transform, gp, data, loss), name, gp.theta))
     best = min(fitted, key=lambda one: one.loss)
-    gp.set_theta(best.theta)
+    gp.theta = best.theta
     return best.name
 
 

@@ -18,6 +18,7 @@ from numbo.models.moments import Prediction, moments
 from numbo.models.sparse_gp import SparseGP
 from numbo.models.surrogate import Surrogate
 from numbo.models.transforms import OutputTransform
+from numbo.models.widening import widening
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +77,7 @@ class ModelView:
     @cached_property
     def widening(self) -> float:
         """Factor by which standard deviations have to grow for predictions anywhere to be calibrated."""
-        return 1.0 if self.calibration is None else self.calibration.widening()
+        return 1.0 if self.calibration is None else widening(self.calibration.gp)
 
     @property
     def claimed_noise(self) -> float:

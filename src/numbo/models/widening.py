@@ -68,7 +68,7 @@ def _needed_without(gp: ExactGP, rows: Indices) -> Array:
     y = gp.values
     extra = gp.extra
     others = np.delete(np.arange(len(y)), rows)
-    twin.start_anew()
+    twin.theta = twin.default_theta()
     twin.fit(X[others], y[others], extra[others], iterations=ITERATIONS)
     twin.condition(X[others], y[others], extra[others])
     found = twin.mean_sd(X[rows])

@@ -290,14 +290,15 @@ class Availability:
             return None
         if history.n < PROBED or history.best < 0:
             return None
-        categories = bool(np.all(self.space.categorical)) and noise.unmeasured
+        unmeasured = not noise.checks and not history.pending_again()
+        categories = bool(np.all(self.space.categorical)) and unmeasured
         if not (any(one.unsettled for one in self.noises) or categories or self._at_odds()):
             return None
         several = history.front.rows if history.several else np.flatnonzero(history.y == history.y[history.best])
         best = (history.X[i] for i in several)
         # who evaluates a coordinate that is inactive without a condition may give it a value
         sure = (x for x in best if not np.any((x == INACTIVE) & self.space.optional))
-        asked = (x for x in sure if not noise.asked_again(history.first[point_key(x)]))
+        asked = (x for x in sure if history.first[point_key(x)] not in noise.repeats.asked)
         return next((x for x in asked if not (self.barred(x) or history.key_of(x) is not None)), None)
 
     def _at_odds(self) -> bool:

@@ -94,7 +94,7 @@ class GPSearch(Kept):
         if len(surrogate.members) == 0:
             even = np.linspace(0, history.n - 1, size).astype(np.int64)
             surrogate.update(history.data(), even)
-            surrogate.fit_again()
+            surrogate.fits.done(0)  # the next update fits again
         surrogate.release()
         return surrogate
 
