@@ -37,7 +37,7 @@ def test_the_luckiest_value_of_noise_alone_does_not_stand_out_and_a_hill_does():
 
 def rise_and_noise(run, search):
     """How far the best mean lies above the median over the space, and the deviation of the noise of all members."""
-    anywhere = run.space.snap(run.design.candidates.even(64))
+    anywhere = run.space.snap(run.candidates.even(64))
     middle = np.median(mean_variance(search.surrogate.posterior, anywhere)[0])
     return search.surrogate.means.max() - middle, np.sqrt(search.surrogate.gp.covariance.noise_variance)
 

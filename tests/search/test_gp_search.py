@@ -121,7 +121,7 @@ def test_suggestions_on_lines_differ_from_the_best_point_in_one_coordinate():
     run = sampled(CUBE, 20)
     search = global_search(run)
     for _ in range(4 * PERIOD):
-        x = search.best_among(run, everything(run), lambda: search.lines(run))
+        x = search.next_point(run, everything(run), among=lambda: search.lines(run))
         best = run.history.X[search.surrogate.rows[np.argmax(search.surrogate.means)]]
         assert np.sum(x != best) == 1
         tell(run, CUBE.decode(x), bowl(CUBE.decode(x)))

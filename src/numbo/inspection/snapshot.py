@@ -41,9 +41,8 @@ from numbo.run.times import AskTimes
 from numbo.search.fewer import changed
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Condition
-from numbo.trials import best_first, own, point_key
+from numbo.trials import best_first, own, point_key, scores_of
 from numbo.trials.front import NonDominated, best_of_first, front_rows, non_dominated, thinned
-from numbo.trials.violations import scores_of
 
 #: An unobserved point is recommended only if it meets all constraints with at least this log probability.
 ASSURED = math.log(0.9)

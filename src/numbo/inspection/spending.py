@@ -10,7 +10,7 @@ from numbo.inspection.words import rounded
 from numbo.models.view import ModelView
 from numbo.run.candidates import elite_rows
 from numbo.run.situation import Situation
-from numbo.trials.violations import scores_of
+from numbo.trials import scores_of
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def _next_cost(run: Situation, view: ModelView) -> float | None:
     points = run.grid
     if points is None:
         elites = history.X[elite_rows(history.X, scores_of(history))]
-        groups = run.design.candidates.groups(elites, view.lengthscales, np.random.default_rng(0))
+        groups = run.candidates.groups(elites, view.lengthscales, np.random.default_rng(0))
         points = np.concatenate(groups)
     best = points[np.argmax(view.acquire(points))]
     return float(run.costs.expected(history, best[None])[0])

@@ -17,8 +17,7 @@ import numpy as np
 
 from numbo._types import Array
 from numbo.spaces.beliefs import Beliefs
-from numbo.trials import History, best_first
-from numbo.trials.violations import scores_of
+from numbo.trials import History, best_first, scores_of
 
 #: b, and the largest exponent. What they bring and cost: ``benchmarks/results/beliefs.md``.
 STRENGTH = 2.0

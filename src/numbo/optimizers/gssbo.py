@@ -74,9 +74,8 @@ from numbo.search.local_search import LocalSearch
 from numbo.search.population_search import PopulationSearch
 from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Space
-from numbo.trials import best_first
+from numbo.trials import best_first, scores_of
 from numbo.trials.schedule import Schedule
-from numbo.trials.violations import scores_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self

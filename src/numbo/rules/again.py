@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from numbo.rules.everywhere import GlobalModel
 from numbo.rules.rule import Circumstance, space_enumerated, values_fixed
-from numbo.run.situation import Situation, Suggestion
+from numbo.run.situation import Situation, Suggestion, suggested
 from numbo.search.second_chance import SecondChance
 from numbo.spaces import SearchSpace
 
@@ -23,5 +23,4 @@ class Again:
         again = self._chance.due(run)
         if again is None:
             return None
-        x = self._model.best(run, lambda: self._chance.points(run, *again))
-        return None if x is None else Suggestion(x)
+        return suggested(self._model.best(run, lambda: self._chance.points(run, *again)))

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from numbo._types import Array, ObservationIndices
 from numbo.rules.rule import Circumstance, is_turn, noise_found, several_objectives, space_enumerated, values_fixed
-from numbo.run.situation import Situation, Suggestion
+from numbo.run.situation import Situation, Suggestion, suggested
 from numbo.search.gp_search import GPSearch
 from numbo.search.local_search import LocalSearch
 
@@ -52,17 +52,9 @@ class GlobalModel:
     chosen: Members
 
     def best(self, run: Situation, among: Callable[[], Array] | None = None, *, ends: bool = False) -> Array | None:
-        """The best point (d,), by default of the whole space; None if all points ``among`` which it is are taken.
-
-        The points (c, d) are made once the model is up to date. With ``ends``, the best one for an end of the front,
-        where that is worth it.
-        """
+        """The best point (d,) by `GPSearch.next_point`."""
         started = time.perf_counter()
-        members = self.chosen.members(run, self.search)
-        if among is None:
-            x = self.search.next_point(run, members, ends=ends)
-        else:
-            x = self.search.best_among(run, members, among)
+        x = self.search.next_point(run, self.chosen.members(run, self.search), among=among, ends=ends)
         self.chosen.record(run.history.n, time.perf_counter() - started)
         return x
 
@@ -97,8 +89,7 @@ class Recalling:
     def propose(self, run: Situation) -> Suggestion | None:
         if run.history.n >= RECALLED:
             return None
-        x = self.model.best(run)
-        return None if x is None else Suggestion(x)
+        return suggested(self.model.best(run))
 
 
 @dataclass(frozen=True)
@@ -141,8 +132,7 @@ class Lines:
     def propose(self, run: Situation) -> Suggestion | None:
         if run.space.d < LINES_FROM or not self.local.trust_region.narrow:
             return None
-        x = self.model.best(run, lambda: self.model.search.lines(run))
-        return None if x is None else Suggestion(x)
+        return suggested(self.model.best(run, lambda: self.model.search.lines(run)))
 
 
 @dataclass(frozen=True)
@@ -165,9 +155,7 @@ class Ends:
         if not (history.several and history.any_feasible and is_turn(run.turn, TURN_OF_END)) or history.n < ENDS_FROM:
             return None
         x = self.model.beyond(run)
-        if x is None:
-            x = self.model.best(run, ends=True)
-        return None if x is None else Suggestion(x)
+        return suggested(self.model.best(run, ends=True) if x is None else x)
 
 
 @dataclass(frozen=True)

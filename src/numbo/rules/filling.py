@@ -88,7 +88,7 @@ def stands_out(run: Situation, surrogate: Surrogate) -> bool:
     if len(surrogate.members) == 0 or not run.noise.found:
         return True
     surrogate.release()
-    anywhere = run.space.snap(run.design.candidates.even(EVEN))
+    anywhere = run.space.snap(run.candidates.even(EVEN))
     rise = float(surrogate.means.max() - np.median(moments(surrogate.posterior, anywhere).mean))
     return rise >= STANDS_OUT * _noise_of_the_best(run, surrogate)
 

@@ -10,7 +10,7 @@ from numbo.models.earlier import Sources
 from numbo.models.sources import opening
 from numbo.rules.rule import Circumstance, values_fixed
 from numbo.run.candidates import CANDIDATES
-from numbo.run.situation import Situation, Suggestion
+from numbo.run.situation import Situation, Suggestion, suggested
 from numbo.trials import History
 
 
@@ -67,7 +67,7 @@ class Recalled(Opening):
         if 0 < number < self.n:
             return super().point(run, number - 1)
         first = 0 if number == 0 else number - self.n + 1
-        candidates = run.space.snap(run.design.candidates.even(CANDIDATES)) if run.grid is None else run.grid
+        candidates = run.space.snap(run.candidates.even(CANDIDATES)) if run.grid is None else run.grid
         points = run.available.fix_points(opening(run.space, self.sources, candidates, first + 1), None)
         free = [x for x in points[first:] if not run.available.taken(x)]
         return Suggestion(free[0]) if free else super().point(run, number)
@@ -80,5 +80,4 @@ class Probe:
     silent_with: tuple[Circumstance, ...] = (values_fixed,)
 
     def propose(self, run: Situation) -> Suggestion | None:
-        x = run.available.probe()
-        return None if x is None else Suggestion(x)
+        return suggested(run.available.probe())

@@ -14,11 +14,10 @@ import numpy as np
 from numbo._types import Array, Indices
 from numbo.rules.everywhere import GlobalModel
 from numbo.rules.rule import Circumstance, is_turn, several_objectives, space_enumerated, values_fixed
-from numbo.run.situation import Situation, Suggestion
+from numbo.run.situation import Situation, Suggestion, suggested
 from numbo.search.categories import with_categories
 from numbo.spaces import SearchSpace
-from numbo.trials import History
-from numbo.trials.violations import scores_of
+from numbo.trials import History, scores_of
 
 #: Maximum number of combinations that are tried one by one; with `EVERY`, this takes up to the first 80 or 90 trials.
 LISTED = 40
@@ -85,8 +84,7 @@ class Combinations:
         """The best point with an untried combination; None if there is none left."""
         if not len(untried := self.untried(run)):
             return None
-        x = self._model.best(run, lambda: with_categories(self._space, run, self._at, untried))
-        return None if x is None else Suggestion(x)
+        return suggested(self._model.best(run, lambda: with_categories(self._space, run, self._at, untried)))
 
 
 class Untried(Combinations):

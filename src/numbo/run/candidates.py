@@ -11,8 +11,7 @@ import numpy as np
 from numbo._rows import distinct_rows
 from numbo._types import Array, Indices
 from numbo.spaces import INACTIVE, Domain
-from numbo.trials import History, best_first
-from numbo.trials.violations import scores_of
+from numbo.trials import History, best_first, scores_of
 
 CANDIDATES = 512
 ELITES = 4

@@ -33,11 +33,6 @@ class Design:
     available: Availability
     candidates: Candidates
 
-    @property
-    def seed(self) -> int:
-        """The seed of all space-filling points."""
-        return self.candidates.seed
-
     def point(self, start: int, *, believed: bool = False) -> Array:
         """The first point (d,) of the sequence from position ``start`` on that is not taken.
 
@@ -65,10 +60,10 @@ class Design:
         With ``beliefs``, known ones in a random order, by their densities.
         """
         available = self.available
-        rng = np.random.default_rng((self.seed, start))
+        rng = np.random.default_rng((self.candidates.seed, start))
         known = self.candidates.known
         if beliefs is not None:  # the larger of Gumbel variables come first
-            scatter = np.random.default_rng(self.seed).gumbel(size=len(known))
+            scatter = np.random.default_rng(self.candidates.seed).gumbel(size=len(known))
             known = known[np.argsort(-(beliefs.values(known) + scatter), kind="stable")]
         known = known[start : start + WINDOW]
         near = known if available.fixed is None else available.space.snap(available.fix(known))
@@ -100,7 +95,7 @@ class Design:
         are given, or are retries, the positions themselves would stay in that half for ever.
         """
         block, place = divmod(start, BLOCK)
-        return block * BLOCK + int(np.random.default_rng((self.seed, block)).permutation(BLOCK)[place])
+        return block * BLOCK + int(np.random.default_rng((self.candidates.seed, block)).permutation(BLOCK)[place])
 
     def anywhere(self, seed: object) -> Array:
         """A random point (d,) of the sequence, where good values are believed to be."""

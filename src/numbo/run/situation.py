@@ -47,6 +47,11 @@ class Suggestion(NamedTuple):
     origin: int = GLOBAL
 
 
+def suggested(x: Array | None) -> Suggestion | None:
+    """The suggestion of a point ``x (d,)`` that is not of a local search; None for None."""
+    return None if x is None else Suggestion(x)
+
+
 @dataclass(frozen=True)
 class Situation:
     """What a suggestion follows from. The history grows and models are fitted, but no part is replaced by another.

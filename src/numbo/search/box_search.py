@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from numbo._types import Array
 from numbo.kernels.acquisition import UCB, Acquisition, Posterior, Term
-from numbo.models.feedback import Change, FeedbackModel
+from numbo.models.feedback import FeedbackModel
 from numbo.run.candidates import elite_rows
 from numbo.run.situation import Situation
 from numbo.search.chooser import Chooser
@@ -40,7 +40,7 @@ class BoxSearch(Chooser):
             x = self.maximize(run, model, posterior, width, [other], run.available.taken, starts=0)
             if x is not None:
                 return x
-        groups = run.design.candidates.groups(self.elites(run), model.kernel.lengthscales, self.rng, BOX_SPREAD)
+        groups = run.candidates.groups(self.elites(run), model.kernel.lengthscales, self.rng, BOX_SPREAD)
         return self.maximize(run, model, posterior, width, groups, run.available.taken)
 
     def maximize(
@@ -71,9 +71,3 @@ class BoxSearch(Chooser):
         """The best observed points (e, d)."""
         history = run.history
         return history.X[elite_rows(history.X, history.values())]
-
-    def follow(self, run: Situation, model: FeedbackModel, width: float, change: Change) -> None:
-        """Each search looks at the model as it is then."""
-
-    def start(self, run: Situation, model: FeedbackModel, width: float) -> None:
-        """Each search starts from the beginning."""

@@ -8,8 +8,7 @@ from numbo._types import Array, Indices
 from numbo.run.situation import Situation
 from numbo.spaces import INACTIVE, SearchSpace
 from numbo.spaces.dimensions import middles
-from numbo.trials import best_first
-from numbo.trials.violations import scores_of
+from numbo.trials import best_first, scores_of
 
 #: Number of candidates for each combination: the best points with changed categories, and points anywhere. Not tuned.
 NEAR_BEST = 4
@@ -23,7 +22,7 @@ def with_categories(space: SearchSpace, run: Situation, at: Indices, numbers: In
     """
     history = run.history
     best = history.X[best_first(scores_of(history))[:NEAR_BEST]]
-    anywhere = run.design.candidates.spread(RANDOM, run.rng)
+    anywhere = run.candidates.spread(RANDOM, run.rng)
     dormant = run.dormant(run.rng)
     filled = best if dormant is None else np.where(best == INACTIVE, dormant[:1], best)
     base = np.concatenate([filled, anywhere])

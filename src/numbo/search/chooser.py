@@ -47,13 +47,11 @@ class Chooser(Kept, ABC):
     def next_point(self, run: Situation, model: FeedbackModel, width: float) -> Array | None:
         """The next point (d,), line 4 of the papers; None if none is left."""
 
-    @abstractmethod
     def follow(self, run: Situation, model: FeedbackModel, width: float, change: Change) -> None:
-        """Follow a change that has just happened to the model."""
+        """Follow a change that has just happened to the model, if searches do not look at it as it is then."""
 
-    @abstractmethod
     def start(self, run: Situation, model: FeedbackModel, width: float) -> None:
-        """Start to choose from all points that may be suggested, by the present model."""
+        """Start to choose from all points that may be suggested, by the present model, if searches do not anyway."""
 
     def largest_variance(self, run: Situation, model: FeedbackModel, width: float) -> float:
         """The largest ``lambda var~`` of a point that may be suggested, while points are chosen by variance alone.
@@ -71,7 +69,7 @@ class Chooser(Kept, ABC):
         """
         batch = model.batch
         if self._ratio[:2] != (batch, len(batch.pulls)):
-            probes = run.space.snap(run.design.candidates.spread(PROBES, np.random.default_rng(run.design.seed)))
+            probes = run.space.snap(run.candidates.spread(PROBES, np.random.default_rng(run.candidates.seed)))
             pulled = model.pulls.X[batch.pulls]
             ratios = model.base.ratios(np.concatenate([probes, pulled]), pulled)
             self._ratio = batch, len(batch.pulls), float(ratios.max())

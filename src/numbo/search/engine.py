@@ -34,6 +34,7 @@ class Engine(Protocol):
 
     def region(self, history: History) -> Region | None:
         """The box in which it searches, if there is one."""
+        return None
 
 
 class Origin(NamedTuple):

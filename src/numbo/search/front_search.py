@@ -58,7 +58,7 @@ class FrontSearch(LocalSearch):
         return False
 
     def update(self, run: Situation) -> Corners | None:
-        self.trust_region.move(self._chosen(run))
+        self.trust_region.center = self._chosen(run)
         return super().update(run)
 
     def _chosen(self, run: Situation) -> int:

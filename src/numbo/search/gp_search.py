@@ -23,8 +23,7 @@ from numbo.run.situation import Situation
 from numbo.search.maximiser import STARTS, Maximiser
 from numbo.search.utility import Utility
 from numbo.spaces import INACTIVE, Corners, Domain
-from numbo.trials import Data, Goal, best_first
-from numbo.trials.violations import scores_of
+from numbo.trials import Data, Goal, best_first, scores_of
 
 #: Up to this number of arms, all are candidates. Of more, this many random ones are, and those around the best.
 ARMS = 2048
@@ -109,20 +108,31 @@ class GPSearch(Kept):
         self.outputs.constraints.update(history, members)
         return data
 
-    def next_point(self, run: Situation, members: ObservationIndices, *, ends: bool = False) -> Array | None:
-        """The next point (d,) by a model on ``members`` of the history, over the whole space; None if none is left.
+    def next_point(
+        self,
+        run: Situation,
+        members: ObservationIndices,
+        *,
+        among: Callable[[], Array] | None = None,
+        ends: bool = False,
+    ) -> Array | None:
+        """The next point (d,) by a model on ``members`` of the history; None if none is left.
 
-        With ``ends``, one that moves an end of the front, where that is worth it.
+        It is the best of the whole space, or of the points (c, d) ``among`` which it is, which are made once the model
+        is up to date. With ``ends``, one that moves an end of the front, where that is worth it.
         """
         models = self._updated(run, members)
-        groups = self._candidates(run, members, scores_of(run.history, members))
-        return self._best(run, models, groups, STARTS, ends=ends)
-
-    def best_among(self, run: Situation, members: ObservationIndices, points: Callable[[], Array]) -> Array | None:
-        """The best of some ``points (c, d)``, made once the model is up to date; None if all of them are taken."""
-        models = self._updated(run, members)
-        x = self._best(run, models, [points()], 0)
-        if x is None:
+        groups = self._candidates(run, members) if among is None else [among()]
+        x = self.maximiser.best(
+            run,
+            models,
+            groups,
+            Corners.of_cube(run.space.d),
+            starts=STARTS if among is None else 0,
+            exploring=self.maximiser.exploring(run),
+            ends=ends,
+        )
+        if x is None and among is not None:
             models.release()
         return x
 
@@ -153,7 +163,7 @@ class GPSearch(Kept):
         ends = np.argmax(run.history.outputs(rows), axis=0)
         others = run.rng.choice(len(X), min(len(X), FRONT_ELITES), replace=False)
         through = X[np.union1d(ends, others)]
-        lines = run.design.candidates.lines
+        lines = run.candidates.lines
         points = np.concatenate([lines(x, run.rng, ALONG * len(along), along) for x in through])
         return points[[float(np.abs(run.history.X - x).max(axis=1).min()) >= APART for x in points]]
 
@@ -166,19 +176,12 @@ class GPSearch(Kept):
             data = self.update(run, members)
             return self.outputs if run.available.fixed is None else self.outputs.shown(data)
 
-    def _best(
-        self, run: Situation, models: Outputs, groups: Sequence[Array], starts: int, *, ends: bool = False
-    ) -> Array | None:
-        everywhere = Corners.of_cube(run.space.d)
-        exploring = self.maximiser.exploring(run)
-        return self.maximiser.best(run, models, groups, everywhere, starts=starts, exploring=exploring, ends=ends)
-
-    def _candidates(self, run: Situation, members: ObservationIndices, scores: Array) -> list[Array]:
-        """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members by ``scores``.
+    def _candidates(self, run: Situation, members: ObservationIndices) -> list[Array]:
+        """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members.
 
         With many arms, these are random arms, and arms around the best members.
         """
-        elites = run.history.X[self._elites(run, members, scores)]
+        elites = run.history.X[self._elites(run, members)]
         if run.grid is not None:
             rows = run.available.rows()
             limit = ARMS if run.space.explicit else 2 * CANDIDATES
@@ -187,7 +190,7 @@ class GPSearch(Kept):
             if len(rows) == 0:
                 return [run.available.fix(run.grid[:1])]
             return [some] if few or not run.space.explicit else [run.space.neighbours(elites).X, some]
-        candidates = run.design.candidates
+        candidates = run.candidates
         scales = self.outputs.lengthscales
         beliefs = run.space.beliefs
         believed = [] if beliefs is None else [run.space.snap(beliefs.drawn(candidates.spread(BELIEVED, run.rng)))]
@@ -199,11 +202,11 @@ class GPSearch(Kept):
             *believed,
         ]
 
-    def _elites(self, run: Situation, members: ObservationIndices, scores: Array) -> ObservationIndices:
-        """The best members (e,) by ``scores (m,)``; with several objectives, some random points of the front."""
+    def _elites(self, run: Situation, members: ObservationIndices) -> ObservationIndices:
+        """The best members (e,) by their scores; with several objectives, some random points of the front."""
         front = self.outputs.front_rows(run.history)
         if len(front) == 0:
-            return members[elite_rows(run.history.X[members], scores)]
+            return members[elite_rows(run.history.X[members], scores_of(run.history, members))]
         return run.rng.choice(front, min(len(front), FRONT_ELITES), replace=False)
 
     def lines(self, run: Situation) -> Array:
@@ -214,7 +217,7 @@ class GPSearch(Kept):
             met = self.outputs.constraints.met(run.history, rows)
             means = np.where(met, means, scores_of(run.history, rows))
         best = rows[np.argmax(means)]
-        return run.design.candidates.lines(run.history.X[best], run.rng)
+        return run.candidates.lines(run.history.X[best], run.rng)
 
     def acquisition(self, run: Situation) -> Acquisition:
         """The acquisition function of the global model, which has to be up to date."""

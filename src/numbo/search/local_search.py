@@ -12,7 +12,7 @@ rest.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,8 +27,7 @@ from numbo.search.maximiser import Maximiser
 from numbo.search.near import LastNearest, condition_near
 from numbo.search.trust_region import Region, TrustRegion
 from numbo.spaces import INACTIVE, Corners, Domain
-from numbo.trials import History
-from numbo.trials.violations import scores_of
+from numbo.trials import History, scores_of
 
 LOCAL_CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
@@ -37,14 +36,6 @@ PERTURBED = 20
 #: On noisy problems, 18 runs were better with it after 300 trials, 13 worse and 21 equal; after 100, 5, 8 and 39, with
 #: errors 13 % larger in the mean (``benchmarks/results/compare-given-up-under-noise.md``). Others were not compared.
 BLIND = 0.1
-
-
-class Waiting(NamedTuple):
-    """Observation ``i``, which waits for the model to average it; the fields are arguments of `TrustRegion.tell`."""
-
-    i: int
-    box: int
-    active: int
 
 
 class LocalSearch(Kept, Engine):
@@ -74,7 +65,8 @@ class LocalSearch(Kept, Engine):
         self._maximiser = maximiser
         self._number = number
         self.trust_region = self.new_region(space.d)
-        self._waiting: list[Waiting] = []
+        #: Observations that wait for the model to average them, with their boxes and numbers of active dimensions.
+        self._waiting: list[tuple[int, int, int]] = []
         self._nearest = LastNearest.of_none()
 
     @property
@@ -117,7 +109,7 @@ class LocalSearch(Kept, Engine):
         fixed = run.available.fix(corners.lower)
         if not np.array_equal(np.clip(fixed, *corners), fixed):
             return None  # no point of the region has the fixed values
-        spread = run.design.candidates.spread(LOCAL_CANDIDATES, run.rng)
+        spread = run.candidates.spread(LOCAL_CANDIDATES, run.rng)
         groups = [self._candidates(run.history, spread, corners, run.rng)]
         if self._averages(run) and self._blind(groups[0]):
             self.trust_region.give_up()
@@ -195,7 +187,7 @@ class LocalSearch(Kept, Engine):
         box = self._box_of(origin)
         active = self._active(run.history)
         if noisy and not trust_region.scouting:
-            self._waiting.append(Waiting(i, box, active))
+            self._waiting.append((i, box, active))
         else:
             trust_region.tell(i, y, box, active, record=not noisy)
 
@@ -217,11 +209,11 @@ class LocalSearch(Kept, Engine):
         number = trust_region.number
         expected = self._expected(history, surrogate.rows)
         best = int(np.argmax(expected))
-        means = self._expected(history, np.array([trust_region.center] + [one.i for one in self._waiting])).tolist()
+        means = self._expected(history, np.array([trust_region.center] + [i for i, _, _ in self._waiting])).tolist()
         trust_region.expect(means[0])
         for mean in means[1:]:
-            one = self._waiting.pop(0)
-            trust_region.tell(one.i, mean, one.box, one.active)
+            i, box, active = self._waiting.pop(0)
+            trust_region.tell(i, mean, box, active)
         if trust_region.number == number and expected[best] > trust_region.best:
             trust_region.recenter(int(surrogate.rows[best]), float(expected[best]))
 
@@ -238,10 +230,3 @@ class LocalSearch(Kept, Engine):
         now = self.trust_region
         center = int(history.positions[now.center]) if now.center >= 0 else -1
         return Region(number=now.number, length=now.length, center=center)
-
-    # -- state -----------------------------------------------------------------------------------------------------
-
-    def restore(self, state: dict[str, Any], data: Any = None) -> None:
-        super().restore(state, data)
-        self._waiting = [Waiting(*one) for one in self._waiting]
-        self._nearest = LastNearest.of_none()

@@ -170,9 +170,7 @@ class _Improvement(NamedTuple):
             still = allowed.at_zero(start.X)
             lower = np.where(still, start.X, np.minimum(lower, start.X))
             upper = np.where(still, start.X, np.maximum(upper, start.X))
-            found = self.utility.climb_within(allowed.polytope, start.X, lower, upper)
-        else:
-            found = self.utility.climb(start.X, lower, upper)
+        found = self.utility.climb(start.X, lower, upper, allowed.polytope if allowed.linear else None)
         X = self.box.space.snap(found.X, self.box.dormant)
         X, fine = allowed.mended(X, self.box.available.held)
         X = np.where(fine[:, None], X, start.X)

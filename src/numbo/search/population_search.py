@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from numbo._plain import Kept
-from numbo._types import Array
 from numbo.kernels.acquisition import success_probabilities
 from numbo.models.outputs import Outputs
 from numbo.run.situation import Situation, Suggestion
@@ -25,7 +24,6 @@ from numbo.search.engine import BOXES, Engine, Origin
 from numbo.search.forecast import Forecast, foreseeable
 from numbo.search.local_search import LocalSearch
 from numbo.search.population import WIDE, Population, best_of, first_size, moved_coordinates
-from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE
 from numbo.spaces.domain import SearchSpace
 from numbo.trials import History
@@ -197,21 +195,17 @@ class PopulationSearch(Kept, Engine):
             now = self._up_to_date(run.history)
             assert now is not None
             success = run.success()
+            available = run.available
             prior = run.prior()
             asked = self._pending(run) | {slot for slot, _ in now.told}
             for count in (now.size + len(asked)) * MORE:
                 X = now.points(count, self._rng(run.history))
                 succeeds = (success_probabilities(success, X) >= success.threshold) & run.costs.fit(run.history, X)
-                slots = (
-                    k for k in now.order(X, prior) if k not in asked and succeeds[k] and not self._is_known(run, X[k])
-                )
+                new = (k for k in now.order(X, prior) if k not in asked and succeeds[k] and not available.taken(X[k]))
+                slots = (k for k in new if not run.history.has_failed(self.space.representable(X[k])))
                 if (slot := next(slots, None)) is not None:
                     return Suggestion(X[slot], Origin(self._number, self._generation * SLOTS + slot).packed)
         return None
-
-    def _is_known(self, run: Situation, x: Array) -> bool:
-        """Whether ``x (d,)`` should not be suggested, or has failed."""
-        return run.available.taken(x) or run.history.has_failed(self.space.representable(x))
 
     def _pending(self, run: Situation) -> set[int]:
         """The numbers of the pending points of the present population."""
@@ -360,9 +354,6 @@ class PopulationSearch(Kept, Engine):
         if k < FEWEST:
             return None
         return Population(self.space, base, size or first_size(k), self._rng(history).uniform(0.1, 0.9, k), rival=rival)
-
-    def region(self, history: History) -> Region | None:
-        return None
 
     # -- state -----------------------------------------------------------------------------------------------------
 

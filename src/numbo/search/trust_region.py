@@ -162,13 +162,9 @@ class TrustRegion:
         if self.record_center == self.center:
             self.record = y
 
-    def move(self, i: int) -> None:
-        """Make observation ``i`` the center, whatever its value."""
-        self.center = i
-
     def recenter(self, i: int, y: float, *, record: bool = True) -> None:
         """Move the center to observation ``i`` with value ``y``, which may be a ``record``."""
-        self.move(i)
+        self.center = i
         self.best = y
         if record and y > self.record:
             self.record = y

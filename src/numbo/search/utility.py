@@ -83,15 +83,13 @@ class Utility(NamedTuple):
             total = total + acquisition_values(*term, X)
         return total if self.prior is None else total + table_sums(self.prior, X)
 
-    def climb(self, X: Array, lower: Array, upper: Array) -> Valued:
-        """Local optima from ``X (s, d)``, each within its own corners (s, d)."""
-        limits = ASCENT_ITERATIONS, ASCENT_TOLERANCE
-        return Valued(*ascend(alike(self.terms), self.front, X, lower, upper, *limits, self.prior))
-
-    def climb_within(self, polytope: Polytope, X: Array, lower: Array, upper: Array) -> Valued:
-        """As `climb`, where the constraints of a ``polytope`` hold."""
-        limits = ASCENT_ITERATIONS, ASCENT_TOLERANCE
-        return Valued(*ascend_within(alike(self.terms), self.front, polytope, X, lower, upper, *limits, self.prior))
+    def climb(self, X: Array, lower: Array, upper: Array, within: Polytope | None = None) -> Valued:
+        """Local optima from ``X (s, d)``, each within its own corners (s, d), and all ``within`` a polytope."""
+        terms = alike(self.terms)
+        region = X, lower, upper, ASCENT_ITERATIONS, ASCENT_TOLERANCE, self.prior
+        if within is None:
+            return Valued(*ascend(terms, self.front, *region))
+        return Valued(*ascend_within(terms, self.front, within, *region))
 
     def uncrowded(self, points: Array, values: Array) -> Iterator[int]:
         """Rows of ``points (c, d)`` that are not crowded, by descending ``values (c,)``."""

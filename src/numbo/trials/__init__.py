@@ -10,6 +10,7 @@ from numbo.trials.history import UNASKED, History
 from numbo.trials.points import Pending, point_key
 from numbo.trials.pulls import Pulls
 from numbo.trials.trials import Trials, own
+from numbo.trials.violations import scores_of
 
 __all__ = [
     "SCOUT",
@@ -27,4 +28,5 @@ __all__ = [
     "is_below_median",
     "own",
     "point_key",
+    "scores_of",
 ]

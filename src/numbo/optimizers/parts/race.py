@@ -203,7 +203,7 @@ class BoxRace(Kept, Race):
         found = list[Array]()
         elites = self._chooser.elites(run)
         for _ in range(ROUNDS):
-            points = np.concatenate(run.design.candidates.groups(elites, model.kernel.lengthscales, run.rng))
+            points = np.concatenate(run.candidates.groups(elites, model.kernel.lengthscales, run.rng))
             points = run.rng.permutation(points[self.contains(points)])
             found.append(points)
             if sum(map(len, found)) >= CANDIDATES or not self.filters:
