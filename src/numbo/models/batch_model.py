@@ -26,14 +26,12 @@ from numbo.kernels.covariance import Covariance
 from numbo.models.pending import Growing, represented
 from numbo.models.sparse_gp import SparseGP
 
-#: Up to this number of pulls are conditioned on jointly and exactly. After 300 observations in six dimensions, a
-#: suggestion with 1,000 of them took 139 ms if all were, and with the rules below 2.3 ms; with none it took 1.3 ms.
+#: Up to this number of pulls are conditioned on jointly and exactly.
 EXACT = 256
 #: Of more, the newest ones: at most this number, fewer by less than `OLDER`.
 NEWEST = 128
-#: So many at once become older ones, which are represented by `REPRESENTATIVES` of them at most. Learned kernels need
-#: far fewer; with 600 pending in 2, 6 and 10 dimensions, deviations were within 1 % of the exact ones with 128. Under a
-#: fixed lengthscale of 0.1 in two dimensions these were too few, and with 256 a suggestion takes 138 ms after 700.
+#: So many at once become older ones, which are represented by `REPRESENTATIVES` of them at most
+#: (`benchmarks/results/single-runs.md`).
 OLDER = 64
 REPRESENTATIVES = 256
 

@@ -7,9 +7,7 @@ compared by
     report = value of the trial + effect of the instance + noise
 
 with the effects by least squares over all trials so far, and zero in the mean. A trial that saw every instance has its
-mean, as it is. On a bowl in four dimensions with 20 instances, whose effects had a deviation of 1, what was recommended
-after 60 trials was off by 0.016 in the median of eight runs; without effects by 0.046 if stopped trials returned their
-mean, and by 0.099 if they were pruned and their reports taken for curves.
+mean, as it is (`benchmarks/results/single-runs.md`).
 """
 
 from __future__ import annotations

@@ -15,10 +15,8 @@ from numbo.models.transforms import LARGE, OutputTransform
 from numbo.trials import Data, best_first
 from numbo.trials.schedule import Schedule
 
-#: Maximum number of observations used to fit hyperparameters: a quarter are the best ones, the others random.
-#: With others that lie as far apart as can be, one recommendation in 26 for Branin's function with noise of 10 % was no
-#: longer off by 10 or more. But after 1,000 noisy evaluations of 40 problems, 83 of 240 runs of BBKB and BKB were
-#: better, and 138 worse, most of all on multimodal functions.
+#: Maximum number of observations used to fit hyperparameters: a quarter are the best ones, the others random
+#: (`benchmarks/results/single-runs.md`).
 FIT_SIZE = 128
 #: Hyperparameters are learned again when the number of observations has grown by this share.
 GROWTH = 0.1

@@ -56,14 +56,10 @@ ODDS = 20.0
 #: Differences of repeats are more than variances explain if they are so many standard errors larger.
 SURPRISE = 2.0
 #: Values with at most this many levels are coarse, like outcomes of 0 or 1. Their noise varies over the space, and may
-#: be small near the best value, whatever a model claims. If coarseness were defined by steps in units of the spread,
-#: errors of a classifier that are concentrated at the best value would count as coarse, at a cost of 6 to 9 repeats in
-#: 150 trials.
+#: be small near the best value, whatever a model claims.
 LEVELS = 4
-#: If values are coarse, one observation in this many may be used to find out whether there is noise. With two in all,
-#: 0/1 outcomes counted as exact in 2 of 20 runs on a grid and 4 of 10 with categories; recommendations of these runs
-#: lost 0.05 and 0.20 in the mean. With this rule they lost 0.03 and 0.07 (`benchmarks.problems.families.successes` is
-#: such a grid).
+#: If values are coarse, one observation in this many may be used to find out whether there is noise
+#: (`benchmarks/results/single-runs.md`).
 COARSELY = 10
 #: Size of rounding errors, in units of the spread of the values.
 DUST = 1e-9
@@ -71,9 +67,7 @@ DUST = 1e-9
 FIRST = 100
 LATER = 200
 #: Where trials were stopped, a model sees too little of the noise to claim it: once this number have run to their end,
-#: the best point is measured again anyway. At the twentieth trial, whatever had ended, this cost too much on TaskSet
-#: under Hyperband, and helped the programs of `benchmarks.problems.programs` more than this rule does:
-#: ``benchmarks/results/compare-confirm.md``. Numbers in between were not tried.
+#: the best point is measured again anyway: ``benchmarks/results/compare-confirm.md``.
 FINISHED = 12
 #: Distance of the quartiles of a normal distribution, in standard deviations.
 QUARTILES = 1.349
@@ -229,9 +223,8 @@ class Noise:
     def scatter(self) -> float:
         """The standard deviation of the noise by repeats, at least, in units of the values; 0 without noise.
 
-        The lower bound of a confidence interval, since few differences say little: in studies of 100 trials with one
-        or two repeats their median difference was up to 3.9 times too large, and this bound up to 1.3 times. Outliers
-        do not raise it beyond the median difference.
+        The lower bound of a confidence interval, since few differences say little. Outliers do not raise it beyond the
+        median difference.
         """
         from scipy.special import chdtri
 

@@ -40,18 +40,14 @@ HEAVIEST = 20.0
 FEWEST = 3
 #: A quadratic with more coefficients than this has no mixed terms: a fit would take seconds.
 MOST = 1_100
-#: By default the model is fitted anew when this share of its points is new. Three runs of BBOB's f10 in 20 dimensions
-#: came within 1 of the optimum after 1,919 evaluations in the median, at 3.8 ms each, and with a fit for each point
-#: after 1,926, at 6.7 ms.
+#: By default the model is fitted anew when this share of its points is new (`benchmarks/results/single-runs.md`).
 GROWTH = 0.05
 #: Ridge, relative to the mean of the diagonal of the normal matrix.
 RIDGE = 1e-9
 #: Values are clipped at this.
 LARGEST = 1e150
-#: Predictions rank observations as their values do if Kendall's tau is at least this. In 40 runs of 800 evaluations of
-#: the local search on twenty functions in 8 to 30 dimensions, it was 0.9 to 1 on rotated ellipsoids and cigars, and
-#: seldom above 0.6 on the others: functions of Ackley, Griewank, Levy, Lunacek, Rastrigin, Rosenbrock, Schaffer,
-#: Weierstrass.
+#: Predictions rank observations as their values do if Kendall's tau is at least this
+#: (`benchmarks/results/single-runs.md`).
 GATE = 0.85
 #: Steps of the descent to the largest value in a box.
 SWEEPS = 60

@@ -27,9 +27,7 @@ BEST = 0.4
 #: A study of fewer successful trials is not used.
 LEAST_TRIALS = 4
 #: Nor is one of n trials and d parameters of which less than 1.6 / sqrt(n) + d / 2n of the variance is predicted, each
-#: value from the others, and at most .8; with fewer trials than so many, that cannot be told. Of studies of 100
-#: networks and of 40 support vector machines at least .20 and .70 was predicted, and at most .09 and .23 where values
-#: were shuffled; of 40 values of noise in ten dimensions, a quarter in the median, and .45 of one in twenty
+#: value from the others, and at most .8; with fewer trials than so many, that cannot be told
 #: (`benchmarks/results/compare-earlier.md`).
 BY_CHANCE, BY_PARAMETERS, ENOUGH, TELLING = 1.6, 0.5, 0.8, 12
 #: A parameter counts as known in a study if it is in at least this share of as many of its trials as any parameter is.

@@ -33,16 +33,11 @@ from numbo.trials import Data
 from numbo.trials.schedule import Schedule
 
 #: A posterior of fewer than `SMALL` points takes in pending ones up to that number; each takes in a quarter of its own
-#: number, which makes predictions take 1.6 times as long. With 64 trials at once, on ten functions in 5 to 20
-#: dimensions, 14 of 22 runs were better after 640 evaluations than with all pending points, and 8 worse. Other shares
-#: were not tried.
+#: number (`benchmarks/results/single-runs.md`).
 SMALL = 160
 QUARTER = 4
-#: From so many observations on, hyperparameters change little from fit to fit, and fits are short (`Targets.fit`).
-#: Short fits from the start lost at 100 trials: of 67 problems in five families 18 were better and 37 worse.
-#: From here on, of eight long ones 4 were better after 1,000 and 1 worse (`benchmarks/results/compare-settled.md`).
-#: Not while values are averaged: with noise of 1, short fits gave a noise of 0.13 to 0.3 at ten of 26 looks, and long
-#: ones at two.
+#: From so many observations on, hyperparameters change little from fit to fit, and fits are short (`Targets.fit`), but
+#: not while values are averaged: ``benchmarks/results/compare-settled.md`` and ``single-runs.md``.
 SETTLED = 500
 
 

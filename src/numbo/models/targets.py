@@ -11,9 +11,7 @@ from numbo.trials import Data
 
 #: The output transform is selected again at every third fit only: the comparison costs one fit per candidate.
 DECISION_EVERY = 3
-#: Maximum number of L-BFGS-B iterations of a fit that goes on from a settled one. After 1,000 trials of Levy's function
-#: in 20 dimensions the mean suggestion took 1.9 medians with long fits, 1.6 with these, and 1.4 if a transform that is
-#: challenged is not fitted again in the same suggestion.
+#: Maximum number of L-BFGS-B iterations of a fit that goes on from a settled one (`benchmarks/results/single-runs.md`).
 REFIT = 8
 
 

@@ -19,10 +19,8 @@ Loss = Callable[[OutputTransform, Array, LeftOut], float]
 
 #: Maximum number of L-BFGS-B iterations of a fit; every candidate starts from the same ``theta``.
 ITERATIONS = 20
-#: The noise variance of a model of the whole space is at least this share of what repeats show. Without this rule,
-#: outcomes of 0 or 1 seemed exact in 9 of 48 looks at six runs of 750 trials, with predictions from -7 to 15. Regrets:
-#: ``benchmarks/results/compare-least-noise.md``. On ten noisy functions in 4 to 8 dimensions, six runs of 400 trials
-#: each, 34 recommendations were better and 24 worse. Other shares were not tried.
+#: The noise variance of a model of the whole space is at least this share of what repeats show:
+#: ``benchmarks/results/compare-least-noise.md`` and ``single-runs.md``. Other shares were not tried.
 SHOWN = 0.25
 
 

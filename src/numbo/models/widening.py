@@ -36,9 +36,7 @@ def widening(gp: ExactGP) -> float:
     their leave-one-out variance (`left_out`). The larger of two estimates is returned. The first leaves out each point
     alone. The second takes the `DOUBTED` points with the largest leave-one-out variance, and predicts them in `FOLDS`
     parts by models that are fitted without them. It detects hyperparameters that are too certain because they were
-    fitted to few values: on a step across the space, intervals need 3 to 8 times the width; the first estimate is below
-    2 and the second from 3.7 to 6 (``tanh(4 (sum x - 3))`` in 6 dimensions). Measured coverages are in
-    ``benchmarks/results/calibration.md``.
+    fitted to few values. Measured coverages are in ``benchmarks/results/calibration.md``.
     """
     others = left_out(gp)
     open_ = others.variance

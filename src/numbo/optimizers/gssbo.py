@@ -80,12 +80,9 @@ from numbo.trials.schedule import Schedule
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: Size of the initial design, which begins at the usual point (`numbo.run.design.Design`). With 5 points, or 10 in more
-#: than five dimensions, and none of them the usual one, functions and searches of models were worse, and mixed spaces
-#: better after 50 trials (36:25 pairs) and level after 100: ``benchmarks/results/compare-start.md``, with more seeds
-#: ``compare-start-six-seeds.md``; on searches put aside ``compare-start-apart.md``. The optima of most functions are in
-#: the inner six tenths of each range. On plateaus, tables of networks in eight dimensions, regrets after 60 trials once
-#: were .34 with 5 points and .25 with 10.
+#: Size of the initial design, which begins at the usual point (`numbo.run.design.Design`):
+#: ``benchmarks/results/compare-start.md``, with more seeds ``compare-start-six-seeds.md``; on searches put aside
+#: ``compare-start-apart.md``.
 FEW = 3
 #: M, unless it is set; more with a large initial design, so that the criterion has a choice.
 BUFFER_SIZE = 128

@@ -15,9 +15,7 @@ from numbo.trials import best_first
 from numbo.trials.effort import effort
 
 #: One suggestion in this many, among so many of the best points by the model, each of which is measured so often, with
-#: at most so many repeats, as those that are stopped do not count. Of two programs under the median rule and Hyperband,
-#: six seeds of 60 trials, the true values of the recommended ones were .17, .071, .142, .078 in the median without the
-#: rule and the check that it builds on, and .14, .059, .164, .065 with them: ``benchmarks/results/compare-confirm.md``.
+#: at most so many repeats, as those that are stopped do not count: ``benchmarks/results/compare-confirm.md``.
 TURN = 8
 AMONG = 3
 MOST = 3

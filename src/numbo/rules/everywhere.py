@@ -13,17 +13,13 @@ from numbo.run.situation import Situation, Suggestion, suggested
 from numbo.search.gp_search import GPSearch
 from numbo.search.local_search import LocalSearch
 
-#: In spaces of fewer dimensions, or under noise, the global model looks everywhere. With lines in all spaces, smooth
-#: and noisy problems in up to ten dimensions were worse after 100 trials, and functions of Rastrigin, Levy and Powell
-#: in 20 dimensions better after 1,000: ``benchmarks/results/compare-lines-everywhere.md``. With lines as they are:
-#: ``benchmarks/results/compare-population.md``.
+#: In spaces of fewer dimensions, or under noise, the global model looks everywhere. With lines in all spaces:
+#: ``benchmarks/results/compare-lines-everywhere.md``; as they are: ``benchmarks/results/compare-population.md``.
 LINES_FROM = 12
 #: The global model is updated at the latest when it lacks more than this number of observations. In turns it is so far
 #: sooner, but for processes that share trials and take strict turns themselves: three of four had models of ten points.
 STALE = 32
-#: With earlier studies, engines are silent up to so many observations. With 0, support vector machines on eight data
-#: sets were worse after ten trials and more; with 20, where values of the studies were upside down
-#: (`benchmarks/results/compare-earlier.md`).
+#: With earlier studies, engines are silent up to so many observations (`benchmarks/results/compare-earlier.md`).
 RECALLED = 12
 #: With several objectives, one suggestion in `TURN_OF_END` looks for more of the front, from so many observations on.
 #: Before, the front is short everywhere. What that is worth: ``benchmarks/results/compare-beyond.md``.

@@ -17,22 +17,15 @@ from numbo.trials import SCOUT, best_first
 from numbo.trials.effort import effort, pending_scouts, scout_is_due
 
 #: The best mean stands out if it exceeds the median over `EVEN` points of the space by `STANDS_OUT` standard deviations
-#: of the noise. The largest of some hundred values of pure noise exceeds it by 2.5 to 3. Of 80 runs of 150 trials on
-#: two bumps over a noisy plateau, 6 never left the plateau without this rule, 4 with 1.0, one with 2.5, and none with
-#: 3.0. Cost on other problems: ``benchmarks/results/compare-stands-out.md``.
+#: of the noise. The largest of some hundred values of pure noise exceeds it by 2.5 to 3. Cost on other problems:
+#: ``benchmarks/results/compare-stands-out.md``.
 STANDS_OUT = 3.0
 EVEN = 64
 #: That noise is estimated from this many of the best members: if noise is proportional to the value, the optimum never
-#: stands out from the noise of all members. On spheres in six dimensions with noise of 0.8 of the value, or exponential
-#: around it, mean regrets of 14 seeds were a seventh and a quarter smaller; with 8 members they were not. Other
-#: problems: ``benchmarks/results/compare-noise-of-the-best.md``.
+#: stands out from the noise of all members. Other problems: ``benchmarks/results/compare-noise-of-the-best.md``.
 BEST = 4
-#: Under a pruner scouts, points that fill the space, are cheap. A scout is the best by the model of this many points.
-#: On curves of networks (TaskSet, Hyperband, cost of 60 full runs) regrets were .13 with half of the cost spent on
-#: scouts, .16 with a fifth, and .23 without; with the next point instead of the best of four .14, with the best of
-#: sixteen .21. On LCBench they were .05, .07, .08 with the best of four, and .08 with the next point. At that time
-#: their share did not yet depend on the cost that stopping has saved; ``benchmarks/results/curves.md`` has both
-#: together.
+#: Under a pruner scouts, points that fill the space, are cheap. A scout is the best by the model of this many points:
+#: ``benchmarks/results/curves.md`` and ``single-runs.md``.
 SCOUTED = 4
 
 

@@ -21,20 +21,15 @@ from numbo.trials import History, scores_of
 
 #: Maximum number of combinations that are tried one by one; with `EVERY`, this takes up to the first 80 or 90 trials.
 LISTED = 40
-#: One suggestion in this many tries an untried combination. In a test with 27 combinations whose best one has the worst
-#: single effects (as in ``tests/rules/test_untried.py``), all are tried by the 47th trial with 2, in 20 seeds,
-#: and by the 67th with 3. Without the rule, 11 of 40 seeds have the best by the 60th. Cost on other problems:
-#: ``benchmarks/results/compare-cover.md``.
+#: One suggestion in this many tries an untried combination: ``benchmarks/results/single-runs.md``. Cost on other
+#: problems: ``benchmarks/results/compare-cover.md``.
 EVERY = 2
-#: A single category is left to the model, whose additive part learns single effects, for so many suggestions. Of the
-#: first 300 random programs of ``python -m benchmarks programs``, three never tried a branch that a third or a quarter
-#: of random trials visit: one whose branch hangs on a real still does, and two with a single category beside fixed
-#: values do no longer. Other numbers were not tried.
+#: A single category is left to the model, whose additive part learns single effects, for so many suggestions
+#: (`benchmarks/results/single-runs.md`). Other numbers were not tried.
 LEFT = 16
 #: Categories, and integers with at most `SMALL` values, are covered once records stand still for `STILL` observations:
-#: all suggestions but one in `KEPT` then try what is untried. With half of them, a good one of 60 to 216 combinations
-#: was missed in 15 of 40 runs of 100 to 200 trials, and with these in 3; random search missed it in 13. As many trials
-#: are spent in the end: ``benchmarks/results/compare-covered.md``; without the rule: ``compare-elsewhere.md``.
+#: all suggestions but one in `KEPT` then try what is untried: ``benchmarks/results/compare-covered.md``; without the
+#: rule: ``compare-elsewhere.md``.
 SMALL = 16
 LISTED_LATE = 256
 STILL = 12

@@ -21,10 +21,8 @@ from numbo.trials import History
 LATEST = 128
 #: Number of the newest observations from which suggestions keep away, so that long studies with many ties stay fast.
 NEWEST = 1024
-#: Minimum number of tied neighbours, and their minimum share of all neighbours within the distance. On recorded
-#: trainings of networks (8 tasks of TaskSet with the curve of the nearest configuration, 60 trials) the mean regret
-#: over 20 seeds was 0.27 with 3 and 0.75, 0.28 with 2, 0.31 with 0.85. Over 40 seeds it is 0.30, and 0.40 without this
-#: rule. ``benchmarks/results/compare-ties.md`` has other problems.
+#: Minimum number of tied neighbours, and their minimum share of all neighbours within the distance:
+#: ``benchmarks/results/compare-ties.md`` and ``single-runs.md``.
 TIES = 3
 SHARE = 0.75
 

@@ -14,13 +14,10 @@ from numbo._plain import Kept
 
 #: Gains are compared over so many of the newest observations.
 WINDOW = 100
-#: On Ackley's and Rosenbrock's functions in 15 and 20 dimensions the second search, with 0.15 of the suggestions,
-#: brought no record in 1,000. Of 40 runs on twenty functions of 8 to 30 dimensions, 13 were better after 1,500
-#: evaluations with 0.05 than with 0.15, 9 worse, and the others equal.
+#: The least and the largest share of the second search (`benchmarks/results/single-runs.md`).
 LEAST = 0.05
 MOST = 0.85
-#: The share of the second search while nobody gains anything. With a half, one of two seeds of Levy's function in 20
-#: dimensions was stuck at 3.46 after 2,000 trials, and with a third at 0.54; other problems differed little.
+#: The share of the second search while nobody gains anything (`benchmarks/results/single-runs.md`).
 IDLE = 1 / 3
 #: Values are clipped at this.
 LARGEST = 1e150

@@ -26,9 +26,7 @@ LOOKED_AT = 256
 class ShrinkingRegion(TrustRegion):
     """The length of the box, which never grows, and is reset to the full length when it has become too short.
 
-    With a good model most points join the front, whatever the length of the box. On nine problems of 5 to 30
-    dimensions, one seed of 300 trials each, a box that doubles after three successes and is halved after d failures was
-    worse on six.
+    With a good model most points join the front, whatever the length of the box (`benchmarks/results/single-runs.md`).
     """
 
     def count(self, better: bool, origin: int, active: int | None = None) -> None:

@@ -32,9 +32,8 @@ from numbo.trials import History, scores_of
 LOCAL_CANDIDATES = 256
 #: Maximum expected number of coordinates of the incumbent that are changed at once (Eriksson et al. 2019, supplement).
 PERTURBED = 20
-#: Under noise, a region is given up if the model's means in it differ by less than this share of a value's deviation.
-#: On noisy problems, 18 runs were better with it after 300 trials, 13 worse and 21 equal; after 100, 5, 8 and 39, with
-#: errors 13 % larger in the mean (``benchmarks/results/compare-given-up-under-noise.md``). Others were not compared.
+#: Under noise, a region is given up if the model's means in it differ by less than this share of a value's deviation
+#: (``benchmarks/results/compare-given-up-under-noise.md``). Others were not compared.
 BLIND = 0.1
 
 
@@ -99,8 +98,7 @@ class LocalSearch(Kept, Engine):
 
         None as well if what is best is a branch that fails. If all points of a branch that lie in the region are known,
         another one is left: half of the trials of a search went into it. Within a branch, points that may fail have to
-        be tried: otherwise optima at the edge of a region that fails were found less precisely, 0 wins and 4 losses of
-        ten problems after 100 trials.
+        be tried: otherwise optima at the edge of a region that fails were found less precisely.
         """
         with run.times.phase("model"):
             corners = self.update(run)
@@ -156,8 +154,7 @@ class LocalSearch(Kept, Engine):
         """Whether noise hides how the points ``X (c, d)`` of the region differ.
 
         It takes two hundred values at each of two points to tell means apart that differ by a tenth of a value's
-        deviation. Without this, one of 22 searches on the logarithm of Branin's function stayed on a bound for
-        a hundred trials.
+        deviation.
         """
         surrogate = self.surrogate
         variance = surrogate.gp.covariance.noise_variance + float(np.median(surrogate.gp.extra))

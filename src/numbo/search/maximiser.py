@@ -39,12 +39,10 @@ STARTS = 3
 #: If noise is more than this share of the variance of the values, improvements are too uncertain for EI.
 STRONG_NOISE = 0.06
 #: With several objectives, the end of a front is looked for if it is expected to move by this share of the front's
-#: width. With a share of 1e-3, fronts of zdt6 were up to four percent smaller after 200 trials:
-#: ``benchmarks/results/compare-ends.md``.
+#: width: ``benchmarks/results/compare-ends.md``.
 WORTH = 1e-2
 #: What lies beyond the front if outcomes are so many standard deviations better than expected: models that know some
-#: pieces of a front are too certain of what lies between and beyond them. Of zdt3 in 20 dimensions they missed the last
-#: piece by 3.5 deviations: ``benchmarks/results/compare-beyond.md``.
+#: pieces of a front are too certain of what lies between and beyond them: ``benchmarks/results/compare-beyond.md``.
 BETTER = 4.0
 GAP = 0.1
 #: The least width of a front, in standard deviations of the values.
@@ -237,10 +235,8 @@ class Maximiser:
         """The front to be improved, in the units of the models, including pending points with their expected values.
 
         The reference point lies below the worst values of its f points, by a tenth of their range plus 1 / f of the
-        range of all members. Measured on five problems of 6 to 20 dimensions, two seeds of 200 trials each: a tenth of
-        the range alone kept the search near the points of a small front (470 of a volume of 557). The worst values of
-        all members kept it at the ends of a large front (453 of 581). The median of all members depends on where the
-        search happens to be.
+        range of all members: a tenth of the range alone kept searches near the points of a small front, and the worst
+        values of all members at the ends of a large one (`benchmarks/results/single-runs.md`).
         """
         history = run.history
         rows = history.front.rows if len(history.front.rows) else np.array([history.best])  # none is final

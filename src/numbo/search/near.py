@@ -17,13 +17,12 @@ from numbo.spaces import INACTIVE
 from numbo.trials import History
 
 #: If there are more observations than this many times the members, checking the last members first makes the search for
-#: the nearest faster. With 128 members in 20 dimensions it takes as long at 1,000 observations, half as long at 10,000.
+#: the nearest faster.
 MANY = 10
 #: Under noise, the posterior uses up to this many times as many observations as the model is fitted to.
 NEAR = 4
-#: Models of constraints are conditioned on this share of the members, the nearest ones. With two constraints in 20
-#: dimensions a suggestion takes 2.3 times as long as without constraints, and 2.8 times with all members. The effect on
-#: regrets, also of 3/4 of the members: ``benchmarks/results/compare-constraint-members.md``.
+#: Models of constraints are conditioned on this share of the members, the nearest ones:
+#: ``benchmarks/results/compare-constraint-members.md``.
 OF_CONSTRAINTS = 7 / 8
 
 

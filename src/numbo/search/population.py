@@ -32,8 +32,7 @@ WIDEST = 1.0
 #: points.
 LOOKED_AT = 15
 #: A search on its own ends if the newest third of its populations, at least so many of them, is not nearer to the best
-#: value of others than this share of the distance of the third before, by the medians of their median values. With the
-#: last eight populations and the eight before, a search on Schaffer's F7 in 20 rotated dimensions ended by chance.
+#: value of others than this share of the distance of the third before, by the medians of their median values.
 NEWEST = 8
 NEARER = 0.8
 #: Weight of the last population in the mean share of evaluations that were saved.

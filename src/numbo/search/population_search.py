@@ -29,37 +29,26 @@ from numbo.spaces.domain import SearchSpace
 from numbo.trials import History
 
 #: For so many evaluations a search gets most suggestions if it was foreseen to rank, and a third at least otherwise.
-#: Later, the first search of all gets most of them as long as it saves this share of the evaluations. On BBOB's f10 and
-#: f11 in 20 dimensions, one run each, 2,032 and 2,956 evaluations were needed to come within 10 of the optimum without
-#: the second rule, and 1,618 and 956 with it.
+#: Later, the first search of all gets most of them as long as it saves this share of the evaluations
+#: (`benchmarks/results/single-runs.md`).
 TRIAL = 60
 MOST_SAVED = 0.75
-#: As long as it saves this share, it has a third at least if it was foreseen to rank. A few populations that are
-#: evaluated as a whole are the end of most suggestions, and with the least share these did not come back: one of three
-#: instances of f10 was at 7,400 after 2,900 evaluations, and within 10 of the optimum after 1,663 with a third.
-#: Other shares were not tried.
+#: As long as it saves this share, it has a third at least if it was foreseen to rank. Other shares were not tried.
 SOME_SAVED = 0.5
 #: A search looks around on its own if the second half of all observations has improved on the first by at most this
 #: share of the distance between the best value of the first half and the median of the first so many observations. This
-#: is looked at every so many observations. With 5,000 evaluations of Schaffer's F7 in 20 rotated dimensions, two runs
-#: came to 0.06 and 0.09, and to 1.25 and 0.44 without such searches; with Rastrigin's to 27 and 23, and 40 and 27.
+#: is looked at every so many observations.
 LITTLE = 0.01
 FIRST = 100
 OFTEN = 50
-#: Before so many observations no search does. With such searches from the start, rough problems lost after 300 trials:
-#: 8 of 18 were worse, and none was better (`benchmarks/results/compare-around-early.md`).
+#: Before so many observations no search does (`benchmarks/results/compare-around-early.md`).
 LONG = 1000
 #: Nor does one while the first search of all is on its way: until it has been without most of the suggestions for
-#: `TRIAL` evaluations, and as long as the longest standard deviation of its population is above this. On f11 two of two
-#: searches were given up for a look around after 1,000, at 42 and 21, and otherwise came within 10 of the optimum after
-#: 1,102 and 1,100. Without a limit of the width, a run on f7 whose population had converged elsewhere did not in 3,000
-#: evaluations, and with it after 1,743. On f21 both of two came there without this rule, and one with it. Other widths
-#: were not tried. Runs of 1,000 evaluations are as before
-#: (`benchmarks/results/compare-after-the-lead.md`).
+#: `TRIAL` evaluations, and as long as the longest standard deviation of its population is above this
+#: (`benchmarks/results/compare-after-the-lead.md`). Other widths were not tried.
 ON_ITS_WAY = 0.02
 #: A population without a result of its points for so many observations is given up: it may have none that can be
-#: suggested. The next one is given twice as many, since results may be late. Not tuned: with the least share of the
-#: suggestions, five of a hundred are its points. Runs with failures are as before
+#: suggested. The next one is given twice as many, since results may be late. Not tuned
 #: (`benchmarks/results/compare-given-up.md`).
 QUIET = 100
 #: Largest population; and the number of origins of a population.
@@ -71,9 +60,7 @@ MORE = np.array([1, 4, 16])
 MANY = 256
 #: Least number of coordinates that are moved.
 FEWEST = 2
-#: At most so many points of a population are pending at once, or half of it. With batches of 64 and any number, the
-#: first results completed a population, and nine tenths of its points came late: errors of two runs in ten dimensions
-#: after 640 evaluations were 2e-7 and 8e-8, and with this limit 4e-10 and 2e-10.
+#: At most so many points of a population are pending at once, or half of it (`benchmarks/results/single-runs.md`).
 FEW = 4
 
 

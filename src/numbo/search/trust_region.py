@@ -44,10 +44,7 @@ CYCLE = 3
 #: Number of observations after a start; the best of them becomes the first incumbent.
 SCOUTS = 6
 #: A region that is at most as long as this is narrow, and so are all that follow the first one: what is left to find
-#: lies in other basins. Of 33 pairs of runs on twenty functions in 8 to 30 dimensions, 19 were better after 1,000
-#: evaluations when suggestions of the global model lay on lines from then on, and 8 worse. From the 60th evaluation on,
-#: whatever the length, 11 of 24 were better and 10 worse: searches of rotated multimodal functions settled in worse
-#: basins.
+#: lies in other basins (`benchmarks/results/single-runs.md`).
 NARROW = 2.0**-4
 #: An upper bound on the number of lengths from `MAX_LENGTH` down to the shortest one.
 LENGTHS = 64

@@ -147,9 +147,7 @@ def joined(points: Array, size: int, around: Array | None = None) -> Array:
     """At most ``size`` points (m, k) that represent the ``points (f, k)``, chosen as by `thinned`.
 
     Each chosen point gets, in every objective, the best value of the points nearest to it, so that the region that the
-    left-out points dominate does not count as a gain. Otherwise searches go back to these points: of trials 100 to 300
-    of two ellipsoids in six dimensions, 38 % were within 0.003 of earlier ones, and 10 % with this rule. The missing
-    volume after 300 trials was .0029, and .0007 with it.
+    left-out points dominate does not count as a gain. Otherwise searches go back to these points.
     """
     kept = thinned(points, size, around)
     if len(kept) == len(points):

@@ -27,9 +27,8 @@ class Scales(NamedTuple):
 
     It is updated when the number of observations has grown by a tenth: the geometric mean of the present median of
     non-zero values and the largest median so far. Late in a run most values are close to 0, and with the present median
-    as scale the bilog of a constraint would be nearly a step. On a plane in four dimensions the regret after 80 trials
-    was 2e-6, and 2e-4 with the present median. With the largest median it is as good, but an exponential constraint is
-    learned six times worse.
+    as scale the bilog of a constraint would be nearly a step; with the largest one, an exponential constraint is
+    learned worse (`benchmarks/results/single-runs.md`).
 
     Attributes:
         sizes: (q,) the typical sizes.
