@@ -89,7 +89,7 @@ def async_ts(problem: BanditProblem, T: int, rng: np.random.Generator, history: 
         opt.tell(arms[: T - played], rewards)
         played += len(rewards)
         opt.ask()  # brings the model up to date
-        opt.release_all()
+        opt.hold_only({})
         gp = opt._model.base.gp
         scale = 0.1 * opt._width
         Z = gp.embed(opt.space.grid())

@@ -166,7 +166,7 @@ def run_one(domain: str, kernel: str, noise: float, seed: int, **settings: Any) 
         batch += opt.next_batch()
         X = np.array([opt.space.encode(p) for p in batch])
         opt.tell(batch, problem.value(X) + noise * rng.normal(size=len(X)))
-    opt.release_all()
+    opt.hold_only({})
     found = opt.best_predicted()
     assert found is not None
     regret = problem.best - float(problem.value(opt.space.encode(found[0])[None])[0])

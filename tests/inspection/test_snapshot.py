@@ -210,7 +210,7 @@ def test_a_snapshot_stays_as_it_was(make):
     assert repr(looks(opt)) == before
     for i in range(10):
         opt.tell(opt.ask(), None if i % 3 == 0 else objective(asked) - 1.0 - i)
-    opt.release_all()
+    opt.hold_only({})
     assert repr(looks(shot)) == before
 
 

@@ -105,7 +105,7 @@ def test_points_are_held_and_released():
     opt.hold_only({"d": opt.pending_point(points[1], GLOBAL), "a": opt.pending_point(points[0], GLOBAL, {1: 0.5})})
     assert opt.pending == [points[1], points[0]]
     assert [c.kind for c in opt.snapshot().curves()] == ["running"]
-    opt.release_all()
+    opt.hold_only({})
     assert opt.pending == []
     with pytest.raises(ValueError, match="k"):
         opt.hold("a", points[0] | {"k": 99})
@@ -169,7 +169,7 @@ def test_asking_whether_a_space_is_exhausted_changes_nothing(cls):
                 one.tell(params, float(i))
     assert opt.exhausted  # two of the six run
     assert repr(opt.state_dict()) == repr(same.state_dict())
-    opt.release_all()
+    opt.hold_only({})
     assert not opt.exhausted
 
 

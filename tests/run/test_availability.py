@@ -27,11 +27,10 @@ def noise(found=False, **others):
         "claimed": 0.5 if found else None,
         "shown": found,
         "checks": 0,
-        "unmeasured": False,
         "unsettled": False,
         "refuted": False,
         "plausible": lambda claimed: found,
-        "asked_again": lambda first: False,
+        "repeats": SimpleNamespace(asked={}),
     }
     return SimpleNamespace(**(known | others))
 
@@ -261,7 +260,8 @@ def test_the_best_point_is_measured_again_where_only_that_tells_noise():
 
 def test_no_point_is_probed_while_it_is_pending_or_cannot_be():
     for change in ("pending", "excluded", "asked", "fixed", "race", "avoid"):
-        known = told(noises=[noise(unsettled=True, asked_again=lambda first, asked=change == "asked": asked)])
+        asked = SimpleNamespace(asked=range(100) if change == "asked" else ())
+        known = told(noises=[noise(unsettled=True, repeats=asked)])
         best = known.history.X[-1]
         if change == "pending":
             known.hold(best)
@@ -294,9 +294,9 @@ def test_of_equal_best_points_the_first_free_one_is_probed():
 
 def test_categories_are_probed_as_long_as_nothing_was_measured_again():
     space = Space({name: Categorical(list("pqrs")) for name in "abcdef"})
-    assert told(space, noises=[noise(unmeasured=True)]).available.probe() is not None
-    assert told(space, noises=[noise(unmeasured=False)]).available.probe() is None
-    assert told(CUBE, noises=[noise(unmeasured=True)]).available.probe() is None
+    assert told(space, noises=[noise()]).available.probe() is not None
+    assert told(space, noises=[noise(checks=1)]).available.probe() is None
+    assert told(CUBE, noises=[noise()]).available.probe() is None
 
 
 def test_an_objective_that_few_repeats_take_for_exact_while_others_are_noisy_is_looked_at_again():

@@ -92,7 +92,7 @@ class Constraints(Kept):
     def hallucinate(self, points: Array) -> None:
         """Make pending ``points (p, d)`` part of the posteriors, until the next update."""
         for surrogate in self._known:
-            surrogate.hallucinate(Data(points, np.full(len(points), np.nan), np.full(len(points), np.nan)))
+            surrogate.hallucinate(Data.unknown(points))
 
     def release(self) -> None:
         """Forget the pending points."""

@@ -25,10 +25,10 @@ import numpy as np
 
 from numbo import _elementary
 from numbo._plain import Kept
-from numbo._types import Array, Mask, TrialPositions
+from numbo._types import Array, Mask
 from numbo.kernels.acquisition import LOG_PROBABILITY, MEAN, Acquisition, Term
 from numbo.models.moments import mean_at
-from numbo.models.spread import kept, near_and_apart
+from numbo.models.spread import members_of
 from numbo.models.surrogate import Surrogate
 from numbo.trials import Data
 from numbo.trials.history import History
@@ -88,7 +88,7 @@ class Costs(Kept):
 
         Nor once all is spent: no trial fits then, so that costs have no say.
         """
-        if not self._update(history):
+        if not self.counts(history):
             return ()
         model = self._surrogate
         scale = model.transform.scale
@@ -139,13 +139,13 @@ class Costs(Kept):
 
     def fit(self, history: History, X: Array) -> Mask:
         """Which of the points ``X (c, d)`` are expected to cost no more than is left; all, if `terms` are silent."""
-        if not self.limited or not self._update(history) or (room := self._room(history)) is None:
+        if not self.limited or not self.counts(history) or (room := self._room(history)) is None:
             return np.ones(len(X), dtype=bool)
         return np.asarray(self.expected(history, X) <= room.cost)
 
     def expected(self, history: History, X: Array) -> Array:
         """The expected costs (c,) at ``X (c, d)``, the medians of the model; the mean cost as long as there is none."""
-        if not self._update(history):
+        if not self.counts(history):
             known = history.trials.cost[~np.isnan(history.trials.cost)]
             return np.full(len(X), np.mean(known) if len(known) else 0.0)
         transform = self._surrogate.transform
@@ -155,11 +155,7 @@ class Costs(Kept):
         return out
 
     def counts(self, history: History) -> bool:
-        """Whether costs are known that differ, so that suggestions depend on them."""
-        return self._update(history)
-
-    def _update(self, history: History) -> bool:
-        """Bring the model up to date; returns whether there is one."""
+        """Bring the model up to date; whether costs are known that differ, so that suggestions depend on them."""
         told = history.told
         if told == self._looked_at:
             return self._counts
@@ -169,8 +165,10 @@ class Costs(Kept):
         if self._counts:
             self._cheapest = float(_elementary.exp(-cheapness[live].max(keepdims=True))[0])
         if self._counts and self._surrogate.updated_at != told:
-            members = self._members(live, history)
-            self._surrogate.update(Data.of(history.trials.X, cheapness), members)
+            X = history.trials.X
+            here = history.X[history.best]
+            members = members_of(self._surrogate, X, live, here, SIZE, JOINING, len(live))
+            self._surrogate.update(Data.of(X, cheapness), members)
         self._looked_at = told
         return self._counts
 
@@ -191,15 +189,6 @@ class Costs(Kept):
             usual = np.median(whole) if len(whole) else math.nan
             out[~final] -= _elementary.log(np.maximum(usual / reports[~final], 1.0))
         return out
-
-    def _members(self, live: TrialPositions, history: History) -> TrialPositions:
-        """Which of the ``live`` trials the model uses: those around the best one, and others far from each other."""
-        if len(live) <= SIZE:
-            return live
-        if (known := kept(self._surrogate, live, SIZE + JOINING)) is not None:
-            return known
-        best = history.X[history.best]
-        return near_and_apart(self._surrogate, history.trials.X, live, best, SIZE, len(live))
 
     def restore(self, state: dict[str, Any], data: Any = None) -> None:
         """Restore a `state_dict`; the history ``data`` may have more trials than at that time."""

@@ -27,7 +27,7 @@ from numbo._types import Array, Mask, TrialPositions
 from numbo.kernels.acquisition import CERTAIN, Success
 from numbo.models.bounds import failing_bounds
 from numbo.models.priors import LABELS
-from numbo.models.spread import kept, near_and_apart
+from numbo.models.spread import members_of
 from numbo.models.surrogate import Surrogate
 from numbo.trials import Data
 from numbo.trials.history import History
@@ -122,7 +122,11 @@ class Feasibility(Kept):
             if failures == 0 or failures == len(live):
                 self.trust = 0.0
                 return CERTAIN
-            surrogate.update(Data.of(labels.X, labels.y), self._members(labels.X, live, history))
+            n = len(labels.X)
+            here = np.append(history.X[history.best], n / TRIALS)
+            # chosen by their location, never by their label
+            members = members_of(surrogate, labels.X, live, here, SIZE, JOINING, n, anew=surrogate.fits.due(n))
+            surrogate.update(Data.of(labels.X, labels.y), members)
             seen = labels.y[surrogate.members]
             # late in a run all points near the best one may have succeeded, so that no member failed
             self.trust = self._weigh(seen) if seen.min() < seen.max() else 0.0
@@ -136,16 +140,6 @@ class Feasibility(Kept):
         timed = np.column_stack([X, np.arange(len(X)) / TRIALS])
         live = np.flatnonzero(~(history.superseded() | bounds.explained))
         return Labels(timed, live, np.where(failed, 0.0, 1.0))
-
-    def _members(self, X: Array, live: TrialPositions, history: History) -> TrialPositions:
-        """Which of the ``live`` points the model uses: chosen by their location, never by their label."""
-        if len(live) <= SIZE:
-            return live
-        surrogate = self._surrogate
-        if not surrogate.fits.due(len(X)) and (known := kept(surrogate, live, SIZE + JOINING)) is not None:
-            return known
-        here = np.append(history.X[history.best], len(X) / TRIALS)
-        return near_and_apart(surrogate, X, live, here, SIZE, len(X))
 
     def _weigh(self, labels: Array) -> float:
         """w, from both models' leave-one-out predictions of the labels (m,) of the members."""

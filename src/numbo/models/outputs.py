@@ -98,9 +98,8 @@ class Outputs(Kept):
         """
         pending, unknown = self._considered(expected_pending(history), around)
         whole = self.first.hallucinate(pending) == len(history.pending)
-        values = np.full(pending.n, np.nan)
         for other in self.objectives[1:]:
-            other.hallucinate(Data(pending.X, values, values))
+            other.hallucinate(Data.unknown(pending.X))
         self.constraints.hallucinate(pending.X)
         return unknown[:0] if whole else unknown
 

@@ -12,6 +12,27 @@ from numbo.kernels.selection import kmeans_plus_plus
 from numbo.models.surrogate import Surrogate
 
 
+def members_of(
+    surrogate: Surrogate,
+    X: Array,
+    live: TrialPositions,
+    here: Array,
+    size: int,
+    joining: int,
+    seed: int,
+    *,
+    anew: bool = False,
+) -> TrialPositions:
+    """Which of the ``live`` rows of ``X (n, d)`` a model uses: all up to a ``size``, else as `near_and_apart`.
+
+    Up to so many that are ``joining`` are added to those that it has, before they are chosen ``anew``.
+    """
+    if len(live) <= size:
+        return live
+    known = None if anew else kept(surrogate, live, size + joining)
+    return near_and_apart(surrogate, X, live, here, size, seed) if known is None else known
+
+
 def kept(surrogate: Surrogate, live: TrialPositions, most: int) -> TrialPositions | None:
     """The members of a model with those of the ``live`` rows that are new to it; None if they have to be chosen again.
 

@@ -21,7 +21,6 @@ from numbo._interrupts import interrupts_get_out
 from numbo._plain import restore, state_of
 from numbo._settings import INITIAL, Settings
 from numbo._types import Array, Direction
-from numbo.inspection import Inspectable
 from numbo.models.bounds import off_bounds
 from numbo.models.curves import LARGEST_STD, Curves
 from numbo.models.sources import sources_of
@@ -73,7 +72,7 @@ class Capabilities:
     usual_initial: int | None = INITIAL
 
 
-class Optimizer(Port, Inspectable):
+class Optimizer(Port):
     """Ask/tell optimisation of a black box over a `Space`, or over explicit `Arms`.
 
     Args:

@@ -38,6 +38,8 @@ class GPUCBSettings(GPSettings):
 class Everything:
     """All observations without copies."""
 
+    size = None
+
     def members(self, run: Situation, search: GPSearch) -> ObservationIndices:
         return run.noise.distinct(np.arange(run.history.n))
 
@@ -79,20 +81,20 @@ class GPUCB(Optimizer):
     def _build(self) -> None:
         settings = self.settings
         self._search = GPSearch(self.space, settings, self._run.goal, self._sources)
+        self._global = GlobalModel(self._search, Everything())
         self._run = replace(self._run, claims=tuple(zip(self._search.outputs.objectives, strict=True)))
 
     def _new_rules(self) -> tuple[Rule, ...]:
-        model = GlobalModel(self._search, Everything())
         named = self._run.named_space
-        again = () if named is None else (Again(model, named),)
-        return Probe(), *again, Everywhere(model)
+        again = () if named is None else (Again(self._global, named),)
+        return Probe(), *again, Everywhere(self._global)
 
     @property
     def _opening(self) -> Opening:
         return Recalled(self.n_initial, sources=self._sources) if self._sources else Opening(self.n_initial)
 
     def _scores(self, run: Situation, X: Array) -> Array:
-        return copy.deepcopy(self._search).scores(run, Everything().members(run, self._search), X)
+        return copy.deepcopy(self._global).scores(run, X)
 
     def _view(self, run: Situation) -> ModelView:
-        return copy.deepcopy(self._search).view(run, Everything().members(run, self._search))
+        return copy.deepcopy(self._global).view(run)

@@ -161,6 +161,10 @@ class Subset(Kept):
             self._selected_at = n
         return self._selected
 
+    @property
+    def size(self) -> int | None:
+        return self.buffer.size
+
     def record(self, n: int, seconds: float) -> None:
         self.buffer.record(n, seconds)
 
@@ -340,6 +344,7 @@ class GSSBO(Optimizer):
             elites=settings.elites,
             reselect=settings.reselect,
         )
+        self._global = GlobalModel(self._search, self._subset)
         self._engines = self._new_engines(settings)
         asks = settings.all_data and self.avoid_repeats == "auto"
         claims = tuple(zip(*(models.objectives for models in self._models), strict=True))
@@ -365,7 +370,7 @@ class GSSBO(Optimizer):
         """
         run = self._run
         settings = self.settings
-        model = GlobalModel(self._search, self._subset)
+        model = self._global
         turn = TURN_OF_FRONT if run.history.several else TURN
         space = run.named_space
         engines = self._engines
@@ -410,15 +415,12 @@ class GSSBO(Optimizer):
         return any(surrogate.averaged and noise.refuted for surrogate, noise in pairs)
 
     def _scores(self, run: Situation, X: Array) -> Array:
-        search, subset = copy.deepcopy((self._search, self._subset))
-        return search.scores(run, subset.members(run, search), X)
+        return copy.deepcopy(self._global).scores(run, X)
 
     # -- looking inside ------------------------------------------------------------------------------------------
 
     def _view(self, run: Situation) -> ModelView:
-        search, subset = copy.deepcopy((self._search, self._subset))
-        members = subset.members(run, search)
-        return search.view(run, members, subset.buffer.size)
+        return copy.deepcopy(self._global).view(run)
 
     def _region(self) -> Region | None:
         regions = (engine.region(self._run.history) for engine in self._engines)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Hashable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from numbo._interrupts import interrupts_get_out
 from numbo._types import Array
-from numbo.models.view import ModelView
+from numbo.inspection import Inspectable
 from numbo.run.failures import Trouble, trouble_of
 from numbo.run.situation import FALLBACK, GLOBAL, Situation, Suggestion, attempt
 from numbo.spaces import Dimension
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numbo.optimizers._transaction import Transaction
 
 
-class Port(ABC):
+class Port(Inspectable):
     """The part of every optimizer that connects it to a framework, which keeps the trials and names them by keys.
 
         suggestion = opt.suggest()
@@ -39,7 +39,6 @@ class Port(ABC):
     the result, pass it to `learn` instead.
     """
 
-    _run: Situation
     #: What a warning or the log has told: kinds of trouble, and that a model could not be fitted.
     _warned_of: set[str]
     n_initial: int
@@ -182,10 +181,6 @@ class Port(ABC):
         """Forget a pending point that will not be told."""
         self._run.history.pending.pop(key, None)
 
-    def release_all(self) -> None:
-        """Forget all pending points."""
-        self._run.history.pending.clear()
-
     def pending_point(
         self, params: Any, origin: int, reports: Mapping[Any, Any] | None = None, cost: float | None = None
     ) -> Pending:
@@ -241,16 +236,10 @@ class Port(ABC):
     def _whole(self) -> AbstractContextManager[Transaction]: ...
 
     @abstractmethod
-    def _repair(self) -> None: ...
-
-    @abstractmethod
     def _suggest(self, seed: Any = None, position: int | None = None, fixed: Array | None = None) -> Suggestion: ...
 
     @abstractmethod
     def _scores(self, run: Situation, X: Array) -> Array: ...
-
-    @abstractmethod
-    def _view(self, run: Situation) -> ModelView: ...
 
     @abstractmethod
     def _record(

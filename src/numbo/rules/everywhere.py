@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from numbo._types import Array, ObservationIndices
+from numbo.models.view import ModelView
 from numbo.rules.rule import Circumstance, is_turn, noise_found, several_objectives, space_enumerated, values_fixed
 from numbo.run.situation import Situation, Suggestion, suggested
 from numbo.search.gp_search import GPSearch
@@ -29,6 +30,10 @@ ENDS_FROM = 50
 
 class Members(Protocol):
     """Chooses the observations that the global model is conditioned on."""
+
+    @property
+    def size(self) -> int | None:
+        """The number of observations in a chosen subset; None as long as there is no limit."""
 
     def members(self, run: Situation, search: GPSearch) -> ObservationIndices: ...
 
@@ -64,6 +69,11 @@ class GlobalModel:
     def scores(self, run: Situation, X: Array) -> Array:
         """The acquisition function (c,) at points ``X (c, d)``."""
         return self.search.scores(run, self.chosen.members(run, self.search), X)
+
+    def view(self, run: Situation) -> ModelView:
+        """The view of the model after an update; nothing may be pending in ``run``."""
+        members = self.chosen.members(run, self.search)
+        return self.search.view(run, members, self.chosen.size)
 
     def update(self, run: Situation) -> None:
         self.search.update(run, self.chosen.members(run, self.search))

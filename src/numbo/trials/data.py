@@ -27,6 +27,11 @@ class Data(NamedTuple):
         """Observations without known variances."""
         return cls(X, y, np.zeros(len(y)))
 
+    @classmethod
+    def unknown(cls, X: Array) -> Data:
+        """Points without values."""
+        return cls(X, np.full(len(X), np.nan), np.full(len(X), np.nan))
+
     @property
     def n(self) -> int:
         return len(self.y)
