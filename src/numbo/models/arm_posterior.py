@@ -171,14 +171,10 @@ class ArmPosterior:
         success: Array | float = 1.0,
         worst: float = 0.0,
     ) -> None:
-        """Prepare to choose by ``p (mean + beta sqrt(variance)) + (1 - p) worst``.
+        """Prepare to choose by ``p (mean + beta sqrt(variance)) + (1 - p) worst``, where p (A,) is the ``success``.
 
-        Args:
-            beta: multiplier of the standard deviation.
-            excluded: (A,) arms that are never chosen.
-            by_variance: ignore the mean and ``worst``: uncertainty sampling.
-            success: p (A,), the probabilities that arms can be evaluated.
-            worst: the value that a failure counts as.
+        Arms that are ``excluded (A,)`` are never chosen. ``by_variance`` ignores the mean and ``worst``: uncertainty
+        sampling.
         """
         bounds = self._bounds
         self._beta = 1.0 if by_variance else beta

@@ -120,10 +120,7 @@ class Base:
 
 
 class Batch:
-    """The pulls since the last feedback, over the posterior then.
-
-    Args:
-        base: the posterior at the last feedback.
+    """The pulls since the last feedback, over the posterior then, its ``base``.
 
     Attributes:
         pulls, variances: numbers of the points, and ``var~_fb`` of each.

@@ -30,13 +30,7 @@ class FailingBounds(NamedTuple):
 
 
 def failing_bounds(X: Array, failed: Mask, continuous: Mask) -> FailingBounds:
-    """Find bounds that explain failures.
-
-    Args:
-        X: (n, d) points of the unit cube.
-        failed: (n,) which of them failed.
-        continuous: (d,) which coordinates have bounds that matter.
-    """
+    """Find bounds that explain which of ``X (n, d)`` ``failed (n,)``, of the ``continuous (d,)`` coordinates."""
     closed = np.zeros((2, X.shape[1]), dtype=bool)
     explained = np.zeros(len(X), dtype=bool)
     while True:

@@ -83,13 +83,8 @@ def information_of_arrivals(Z: Array, residual: Array, lam: float, weight: float
 
     ``var~_{s-1}(x) = residual(x) / lambda + z(x)^T V_{s-1}^-1 z(x)``. One plus the second term is the conditional
     variance of an observation given those before it, in units of lambda: for a block of rows ``Z_b``, the squared
-    diagonal of the Cholesky factor of ``I + Z_b V^-1 Z_b^T``.
-
-    Args:
-        Z: the embedded observations (n, m).
-        residual: the variance that the dictionary does not represent, ``k(x, x) - z(x)^T z(x)`` (n,).
-        lam: lambda.
-        weight: factor of the variance in the logarithm.
+    diagonal of the Cholesky factor of ``I + Z_b V^-1 Z_b^T``. ``Z (n, m)`` are embedded, and ``residual (n,)`` is
+    ``k(x, x) - z(x)^T z(x)``.
     """
     m = Z.shape[1]
     V = lam * np.eye(m)

@@ -43,11 +43,8 @@ def unrepresented(covariance: Covariance, X: Array, Z: Array) -> Array:
 def posterior_variance_sampling(variance: Array, qbar: float, rng: np.random.Generator) -> AtomIndices:
     """Indices of a Bernoulli draw with probabilities ``min(1, qbar * variance)`` (Calandriello et al. 2019, alg. 1).
 
-    Args:
-        variance: ``var~`` (n,) of the points, one entry per observation.
-        qbar: the oversampling factor; the theory needs ``6 alpha log(4 T / delta) / eps^2``, and BBKB C~
-            times as much (theorem 2); in practice 2 is used.
-        rng: source of the draws.
+    ``variance (n,)`` is ``var~`` of the points, one entry per observation. The theory needs an oversampling factor
+    ``qbar`` of ``6 alpha log(4 T / delta) / eps^2``, and BBKB C~ times as much (theorem 2); in practice 2 is used.
     """
     return np.flatnonzero(rng.random(len(variance)) < qbar * variance)
 

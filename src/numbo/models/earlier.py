@@ -74,12 +74,7 @@ class Source(NamedTuple):
 
 
 class Sources:
-    """The posterior means of earlier studies, for one objective.
-
-    Args:
-        space: the searched space.
-        sources: of the studies that can be used, at least one.
-    """
+    """The posterior means of earlier studies, for one objective: of those that can be used, at least one."""
 
     def __init__(self, space: Domain, sources: Sequence[Source]) -> None:
         self.names = tuple(source.name for source in sources)

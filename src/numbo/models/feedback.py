@@ -416,12 +416,7 @@ class FeedbackModel(Kept):
         return float(self.kernel.transform.forward(history.values()).min())
 
     def status(self, width: float, batch_sizes: tuple[int, ...]) -> SparseStatus:
-        """The present state.
-
-        Args:
-            width: multiplier of ``sqrt(lambda var~)`` in confidence bounds.
-            batch_sizes: those of the completed batches.
-        """
+        """The present state; the ``width`` of confidence bounds is their multiplier of ``sqrt(lambda var~)``."""
         return SparseStatus(
             effective_dimension=self.effective_dimension,
             dictionary_size=self.base.gp.m,
@@ -455,14 +450,9 @@ class FeedbackModel(Kept):
         width: float,
         batch_sizes: tuple[int, ...],
     ) -> ModelView:
-        """The view of a `settled` model.
+        """The view of a `settled` model, with the ``width`` and the ``batch_sizes`` of `status`.
 
-        Args:
-            history: the observations.
-            rng: source of the draws needed to find how values are shown.
-            success: the probability of success.
-            width: multiplier of ``sqrt(lambda var~)`` in upper confidence bounds.
-            batch_sizes: sizes of the completed batches.
+        ``rng`` is the source of the draws needed to find how values are shown.
         """
         kernel = self.kernel.shown(history.X, history.values(), rng)
         searched = self.base.posterior

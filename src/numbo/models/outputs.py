@@ -27,9 +27,7 @@ CONSIDERED = 256
 class Outputs(Kept):
     """A surrogate of each objective and of each constraint, on the same observations.
 
-    Args:
-        make, make_constraint: make a surrogate of an objective, and of a constraint.
-        goal: the objectives and constraints.
+    ``make`` and ``make_constraint`` make those of an objective, and of a constraint.
 
     Attributes:
         objectives: a surrogate of each objective.

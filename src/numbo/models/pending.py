@@ -22,11 +22,7 @@ NEGLIGIBLE = 1e-4
 def extended(posterior: Posterior, points: Array, noise: float, most: int | None = None) -> Posterior:
     """The ``posterior`` given one more observation at each of ``points (p, d)``, which leaves its mean unchanged.
 
-    Args:
-        posterior: of an exact or a sparse model.
-        points: where the observations are; any number, equal ones too.
-        noise: their variance.
-        most: largest number of points that are taken in, those that determine the others best; None for all.
+    ``noise`` is their variance. Of more than ``most``, those are taken in that determine the others best.
     """
     if len(points) == 0:
         return posterior
@@ -44,12 +40,7 @@ def _with_points(posterior: Posterior, points: Array, W: Array, WT: Array) -> Po
 
 
 class Represented(NamedTuple):
-    """A posterior given many points, by a few of them.
-
-    Attributes:
-        posterior: with rows for those.
-        chosen: numbers (q,) of those.
-    """
+    """A posterior given many points, with rows for a few of them, the ``chosen (q,)``."""
 
     posterior: Posterior
     chosen: Indices

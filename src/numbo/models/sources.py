@@ -187,9 +187,7 @@ def _variances(std: Array, y: Array) -> Array:
 def normal_scores(y: Array, shares: Array | None = None) -> Array:
     """The quantiles (n,) of a normal distribution at the ranks of ``y (n,)``; ties share a rank, and NaN is worst.
 
-    Args:
-        y: the values.
-        shares: (n,) of the space that each value stands for; equal by default.
+    ``shares (n,)`` are those of the space that each value stands for, equal by default.
     """
     from scipy.special import ndtri
 
@@ -257,12 +255,8 @@ def opening(space: Domain, sources: Sequence[Sources], candidates: Array, count:
     """The first ``count`` points or fewer (q, d): what the studies expect to be best, and then what some of them do.
 
     The next point is the one that raises most the mean over the studies of the best prediction at the points so far;
-    of several objectives, of the sum of predictions. Parameters that no study knows have their usual values.
-
-    Args:
-        space: the searched space.
-        sources: of each objective.
-        candidates: (c, d) points of the space; the best of each study are candidates, too.
+    of several objectives, of the sum of predictions. Parameters that no study knows have their usual values. The best
+    of each study are candidates, beside the ``candidates (c, d)``.
     """
     best = [X for one in sources for X in one.best]
     some = np.concatenate(best)

@@ -198,8 +198,7 @@ class Surrogate(Kept):
 
         Members that lie anywhere (``anchor`` -1) are the best, or far from each other. Without neighbours that have
         other values, a fit may miss the noise that repeats show, so it is told (`fit_under`). Members around an anchor
-        are neighbours, and noise may vanish near the best point: with the same bound there, 14 recommendations were
-        better and 20 worse.
+        are neighbours, and noise may vanish near the best point.
 
         Between fits only new observations are added to the rows; ``members`` and ``frame`` are ignored then. Everything
         is rebuilt if a fit is due, the ``anchor`` changes, or many observations are new (`Overlay.stale`).

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 class Transaction:
     """Knows what the present call may leave to be repaired; the optimizer has one of them for all of its calls.
 
-    Args:
-        asked: number of points that were handed out so far.
-
     Attributes:
         asked: number of points that were handed out, by calls that were complete.
         telling: the key under which the point is pending whose trial the present call tells; None if it is not.

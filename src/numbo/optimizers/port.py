@@ -65,12 +65,8 @@ class Port(Inspectable):
     def suggest_anywhere(self, seed: Any, *, fixed: Mapping[str, Any] | None = None) -> Suggestion:
         """A random point (d,) of the initial design, where a collision with other processes is unlikely.
 
-        Args:
-            seed: of the draw.
-            fixed: as for `suggest`.
-
         Raises:
-            ValueError: as `suggest`.
+            ValueError: as `suggest`, of which it has the ``fixed`` values.
         """
         run = self._run.keeping(self._run.space.partial(fixed) if fixed else None)
         return Suggestion(run.design.anywhere(seed))

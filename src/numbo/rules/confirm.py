@@ -27,9 +27,6 @@ class Confirm:
     """Under a pruner and noise, in turns: one of the best finished points again, the one measured least.
 
     Few trials run to their end there, and each is the best of its neighbours, so no others average out its luck.
-
-    Args:
-        surrogate: the global model as it was last updated.
     """
 
     surrogate: Surrogate

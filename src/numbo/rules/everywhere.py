@@ -43,11 +43,7 @@ class Members(Protocol):
 
 @dataclass(frozen=True)
 class GlobalModel:
-    """A search over the whole space, and the observations that its model is conditioned on.
-
-    Args:
-        search, chosen: these two.
-    """
+    """A search over the whole space, and the observations that its model is conditioned on."""
 
     search: GPSearch
     chosen: Members
@@ -84,9 +80,6 @@ class Recalling:
     """The best point of the whole space, as long as trials are few: only of algorithms that learn from earlier studies.
 
     A local search would leave what they know unused.
-
-    Args:
-        model: the global model.
     """
 
     model: GlobalModel
@@ -104,9 +97,7 @@ class Rebuilt:
 
     That is the model of an optimizer that was rebuilt from its trials, or whose global turns went to other processes.
 
-    Args:
-        model: the global model.
-        least: number of observations from which on it would have been updated.
+    It is updated from the ``least`` number of observations on, from which it would have been.
     """
 
     model: GlobalModel
@@ -125,10 +116,6 @@ class Lines:
     """In many dimensions, once a local search has narrowed down: what differs from the best point in one coordinate.
 
     A point that differs in every coordinate is rarely an improvement (coordinate LineBO, Kirschner et al. 2019).
-
-    Args:
-        model: the global model.
-        local: the local search.
     """
 
     model: GlobalModel
@@ -148,9 +135,6 @@ class Ends:
     What is better than all of the front in one objective lies outside of the box that the known front spans, so there
     is no hypervolume that it could add. First comes what lies along the front, where models are too certain that there
     is nothing, and then the best of one objective alone.
-
-    Args:
-        model: the global model.
     """
 
     model: GlobalModel

@@ -34,7 +34,6 @@ class Scouts:
     """Under a pruner: the best of the next `SCOUTED` space-filling points, by the model.
 
     Args:
-        model: the global model.
         share: the share of the reports of all trials that is spent on them, times the share that stopping has saved.
         first: position of the first one in the design.
     """
@@ -58,7 +57,6 @@ class Filling:
     """As long as the best point does not stand out from the noise, in turns: engines have nothing to start from.
 
     Args:
-        surrogate: the global model as it was last updated.
         turn: one suggestion in this many is left to the rules that follow. The points are counted without these: a
             Sobol set without every fourth point would leave a slab empty.
     """

@@ -14,7 +14,6 @@ class InTurn:
     """Engines, one after the other; an eager one comes first, even if it is not their turn.
 
     Args:
-        engines: the searches, at least one.
         turn: one suggestion in this many is left to the rules that follow.
     """
 

@@ -55,9 +55,6 @@ class Recalled(Opening):
 
     Values near one point alone would not show how much is at stake, so that small differences seemed large, and studies
     that mislead were believed for twenty trials.
-
-    Args:
-        sources: the earlier studies, for each objective.
     """
 
     sources: tuple[Sources, ...] = ()

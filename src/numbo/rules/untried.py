@@ -46,8 +46,7 @@ class Combinations:
     """The combinations of some dimensions of a space that have neither been told nor are pending.
 
     Args:
-        model: the global model, which chooses among all untried combinations.
-        space: the searched space.
+        model: chooses among all untried combinations.
         at: the dimensions, which are always active.
         most: maximum number of combinations; if there are more, none is tried.
     """
@@ -83,12 +82,7 @@ class Combinations:
 
 
 class Untried(Combinations):
-    """The combinations of the categorical dimensions of a space that are always active, if none of these is fixed.
-
-    Args:
-        model: the global model, which chooses among all untried combinations.
-        space: the searched space.
-    """
+    """The combinations of the categorical dimensions of a space that are always active, if none of these is fixed."""
 
     silent_with: tuple[Circumstance, ...] = (space_enumerated,)
 
@@ -109,10 +103,6 @@ class Elsewhere:
     """Of all categories and small integers, once records stand still: one combination or value may be like no other.
 
     If there are too many combinations, each value of each of these dimensions is tried.
-
-    Args:
-        model: the global model, which chooses among all that are untried.
-        space: the searched space.
     """
 
     silent_with: tuple[Circumstance, ...] = (values_fixed, space_enumerated, several_objectives)

@@ -83,9 +83,7 @@ def best_where_active(known: BestWhereActive | None, history: History) -> BestWh
 class Candidates:
     """Space-filling points, and perturbations of good points; all draws come from the generator that is passed in.
 
-    Args:
-        space: the searched space.
-        seed: of the Sobol set that is shifted at random for each draw.
+    ``seed`` is that of the Sobol set that is shifted at random for each draw.
     """
 
     def __init__(self, space: Domain, seed: int) -> None:

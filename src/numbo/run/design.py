@@ -23,12 +23,7 @@ BLOCK = 16
 
 @dataclass(frozen=True)
 class Design:
-    """A scrambled Sobol sequence, and the usual point of a space.
-
-    Args:
-        available: which points may be suggested.
-        candidates: all space-filling points.
-    """
+    """Those of the space-filling points that may be suggested, and the usual point of a space."""
 
     available: Availability
     candidates: Candidates

@@ -87,9 +87,7 @@ def tied_by_chance(counts: Indices) -> float:
 def reach(distances: Array, tied: Mask, chance: float) -> float:
     """The largest of the ``distances (m,)`` between neighbours up to which most of them are ``tied (m,)``.
 
-    Args:
-        distances, tied: (m,) for pairs of neighbours.
-        chance: the share of ties among points that are not neighbours; the larger it is, the less a tie counts.
+    The larger the ``chance`` of ties among points that are not neighbours, the less a tie counts.
     """
     order = np.argsort(distances, kind="stable")
     ties = np.cumsum(tied[order])

@@ -103,14 +103,7 @@ class Situation:
         ends: Callable[[], Ends] | None = None,
         budget: float | None = None,
     ) -> Situation:
-        """The start of a run, without trials.
-
-        Args:
-            space, goal, avoid_repeats, rng: as the attributes.
-            learn_failures: whether failures depend on the point (`numbo.models.Feasibility`).
-            ends: as `History`.
-            budget: what all trials may cost together; None for no limit.
-        """
+        """The start of a run, without trials: ``learn_failures`` is for `Feasibility`, ``ends`` for `History`."""
         k = len(goal.directions)
         return cls(
             space,

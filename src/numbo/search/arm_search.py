@@ -19,11 +19,7 @@ WEIGHED_AGAIN = 1.1
 
 
 class ArmSearch(Chooser):
-    """Chooses the arm with the largest upper confidence bound, lazily (`numbo.models.ArmPosterior`).
-
-    Args:
-        space, grid: the domain, and its arms (A, d).
-    """
+    """Chooses that of the arms ``grid (A, d)`` with the largest upper confidence bound, lazily (`ArmPosterior`)."""
 
     _kept = ("_success", "_weighed")
 

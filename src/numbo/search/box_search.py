@@ -23,8 +23,7 @@ BOX_SPREAD = 256
 class BoxSearch(Chooser):
     """Chooses the point with the largest upper confidence bound, given all pulls of the batch together.
 
-    Args:
-        space: if its coordinates are parameters with names: categories that are due are tried first (`SecondChance`).
+    In a space of parameters with names, categories that are due are tried first (`SecondChance`).
     """
 
     def __init__(self, space: SearchSpace | None) -> None:

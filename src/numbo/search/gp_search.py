@@ -48,9 +48,6 @@ class GPSearch(Kept):
     """Suggests the point that maximises an acquisition function of an exact GP over the whole space.
 
     Args:
-        space: the searched space.
-        settings: the kernel, the acquisition function, and what values and models are made of.
-        goal: the objectives and constraints.
         sources: the earlier studies that the models of the objectives learn from, for each objective; empty for none.
 
     Attributes:

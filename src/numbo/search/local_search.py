@@ -41,10 +41,9 @@ class LocalSearch(Kept, Engine):
     """Trust region, local surrogate and candidates.
 
     Args:
-        space, outputs: the space, and unfitted models over it.
-        size: maximum number of observations that the models are conditioned on.
-        maximiser: finds the best points in the region.
-        number: number of this engine in its algorithm.
+        outputs: unfitted models over the space.
+        size: maximum number of observations that they are conditioned on.
+        number: of this engine in its algorithm.
     """
 
     _kept = ("trust_region", "outputs", "_waiting")

@@ -56,12 +56,7 @@ def condition_near(
 ) -> LastNearest:
     """Condition the models on the ``size`` observations nearest observation ``center``.
 
-    Args:
-        outputs: the models.
-        history: the observations.
-        noises: of each objective; under noise, `NEAR` times as many observations are used.
-        center, size: index of the observation, and number of nearest ones.
-        last: the result of the last call with this history.
+    Under noise, `NEAR` times as many observations are used. ``last`` is the result of the last call with this history.
     """
     x = history.X[center]
     covariance = outputs.metric

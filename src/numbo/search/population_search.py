@@ -88,9 +88,8 @@ class PopulationSearch(Kept, Engine):
     it comes nearer to the best value of others; the next one when there are twice as many observations.
 
     Args:
-        space: the space.
         beside: the local search.
-        number: number of this engine in its algorithm.
+        number: of this engine in its algorithm.
     """
 
     models: tuple[Outputs, ...] = ()

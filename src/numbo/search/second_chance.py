@@ -41,11 +41,7 @@ class Record(NamedTuple):
 
 
 class SecondChance:
-    """When each category is due that is always active, or may be without a condition.
-
-    Args:
-        space: the searched space.
-    """
+    """When each category of a space is due that is always active, or may be without a condition."""
 
     def __init__(self, space: SearchSpace) -> None:
         self._space = space

@@ -27,14 +27,10 @@ class Curve(NamedTuple):
     def of(cls, reports: Mapping[Any, Any] | None, sign: float) -> Curve | None:
         """The curve of ``reports``, values by step in any order; None if no report is usable.
 
-        Values that are NaN or no numbers are left out.
+        Values that are NaN or no numbers are left out. ``sign`` is 1 if larger ones are better, -1 if smaller ones are.
 
         Raises:
             ValueError: if ``reports`` are no mapping, or a step is no finite number.
-
-        Args:
-            reports: values of the objective by step.
-            sign: 1 if larger values are better, -1 if smaller ones are.
         """
         if reports is None:
             return None

@@ -17,10 +17,6 @@ class PendingPoints(UserDict[Hashable, Pending]):
 
     What is computed from all of them is kept until they change.
 
-    Args:
-        d: dimensions of the space.
-        points: the points.
-
     Attributes:
         generation: as long as it is the same object, points have only been added, after all others.
     """

@@ -97,11 +97,8 @@ def scores_of(history: History, rows: ObservationIndices | None = None) -> Array
 def scored(y: Array, C: Array, sizes: Array, *, wary: bool) -> Array:
     """Scores (m,): ``y (m,)`` where all constraints are met, and lower ones by the sum of the violations elsewhere.
 
-    Args:
-        y: values; larger is better.
-        C: (m, q) values of the constraints, NaN where unknown.
-        sizes: (q,) their typical sizes.
-        wary: whether observations with unknown constraints come in between.
+    ``C (m, q)`` are the constraints, NaN where unknown, with the typical ``sizes (q,)``. If ``wary``, observations with
+    unknown ones come in between.
     """
     with np.errstate(over="ignore"):
         violation = np.nansum(np.maximum(C, 0.0) / sizes, axis=1)

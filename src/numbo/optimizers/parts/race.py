@@ -82,14 +82,7 @@ class Race(Protocol):
         """Line 8: the point (d,) with the largest variance, one that is taken if all are; None if there is none."""
 
     def eliminate(self, run: Situation, verdict: Filter, model: FeedbackModel, X: Array) -> None:
-        """Line 17: keep the points whose upper bound is at least the best lower bound.
-
-        Args:
-            run: what is known.
-            verdict: the bounds.
-            model: the model of the batch.
-            X: (n, d) points that were observed.
-        """
+        """Line 17: keep the points whose upper bound is at least the best lower bound, of ``X (n, d)`` among others."""
 
     def start_again(self) -> None:
         """All points are in the race again."""
@@ -101,12 +94,7 @@ def race_of(space: Domain, chooser: ArmSearch | BoxSearch) -> Race:
 
 
 class ArmRace(Kept, Race):
-    """The race of points that can be enumerated.
-
-    Args:
-        space: the searched domain.
-        chooser: finds the most uncertain point.
-    """
+    """The race of points that can be enumerated; the ``chooser`` finds the most uncertain one."""
 
     _kept = ("left",)
     left: Mask
@@ -138,14 +126,7 @@ class ArmRace(Kept, Race):
 
 
 class BoxRace(Kept, Race):
-    """The race of the points of a large space: those that pass the filters of all batches.
-
-    Args:
-        chooser: finds the most uncertain point.
-
-    Attributes:
-        filters: what the batches have said.
-    """
+    """The race of the points of a large space: those that pass the ``filters`` of all batches."""
 
     _kept = ("_pool", "_pool_of")
 

@@ -161,13 +161,7 @@ def sparse_search(
     by_variance: bool = False,
     on_schedule: bool = True,
 ) -> tuple[FeedbackModel, ArmSearch | BoxSearch]:
-    """The model of a sparse algorithm and its chooser, for the domain of a run.
-
-    Args:
-        run: what is known.
-        settings: of the model.
-        counting, by_variance, on_schedule: as `numbo.models.feedback.FeedbackModel`.
-    """
+    """The model of a sparse algorithm (`FeedbackModel`) and its chooser, for the domain of a run."""
     kernel = LearnedKernel(
         run.space.categorical,
         settings.kernel,
