@@ -130,7 +130,7 @@ def test_of_many_expected_values_the_nearest_count():
     models = fitted(history)
     known = models.first.posterior.n
     models.hallucinate(history, points[0])
-    assert models.first.without_pending.n == known + EXPECTED
+    assert models.first.gp.posterior.n == known + EXPECTED
     assert models.first.posterior.n == known + EXPECTED + 20
 
 

@@ -42,7 +42,7 @@ def global_search(run, **settings):
 def local_search(run, search, cls=LocalSearch, size=64, number=0):
     """A local search beside a global one, with models of its own."""
     new = partial(search.new_surrogate, growth=0.05, longest=8)
-    limit = partial(search.new_constraint, growth=0.05, longest=8)
+    limit = partial(search.new_surrogate, winsorize=False, growth=0.05, longest=8)
     models = Outputs(new, limit, run.goal)
     listen(run, search.outputs.objectives, models.objectives)
     return cls(run.space, models, size, search.maximiser, number)

@@ -158,6 +158,6 @@ def test_the_view_of_several_objectives_is_that_of_the_first_with_those_of_the_o
 def test_models_of_constraints_clip_nothing():
     """It could move the border into what is feasible."""
     search = global_search(new_run(CUBE), kernel="rbf", trend=False)
-    own, limit = search.new_surrogate(growth=0.3), search.new_constraint(growth=0.3)
+    own, limit = search.new_surrogate(growth=0.3), search.new_surrogate(growth=0.3, winsorize=False)
     assert (own.targets.winsorize, limit.targets.winsorize) == (True, False)
     assert (own.gp.kernel, limit.gp.kernel, limit.gp.trend, limit.fits.growth) == ("rbf", "rbf", False, 0.3)

@@ -23,33 +23,18 @@ def members_of(
     *,
     anew: bool = False,
 ) -> TrialPositions:
-    """Which of the ``live`` rows of ``X (n, d)`` a model uses: all up to a ``size``, else as `near_and_apart`.
+    """Which of the ``live`` rows of ``X (n, d)`` a model uses: up to a ``size``, all of them.
 
-    Up to so many that are ``joining`` are added to those that it has, before they are chosen ``anew``.
+    Of more, one half is nearest ``here (d,)``, and the others are spread out. They are chosen by their location alone,
+    by draws with the ``seed``. Up to so many that are ``joining`` are added to those that the model has, unless one of
+    these is no longer live, before they are chosen ``anew``.
     """
     if len(live) <= size:
         return live
-    known = None if anew else kept(surrogate, live, size + joining)
-    return near_and_apart(surrogate, X, live, here, size, seed) if known is None else known
-
-
-def kept(surrogate: Surrogate, live: TrialPositions, most: int) -> TrialPositions | None:
-    """The members of a model with those of the ``live`` rows that are new to it; None if they have to be chosen again.
-
-    That is so if there would be more than ``most``, or one of them is no longer live.
-    """
     old = surrogate.members
     grown = np.concatenate([old, live[live >= surrogate.updated_at]])
-    return grown if len(old) and len(grown) <= most and np.isin(old, live).all() else None
-
-
-def near_and_apart(
-    surrogate: Surrogate, X: Array, live: TrialPositions, here: Array, size: int, seed: int
-) -> TrialPositions:
-    """So many of the ``live`` rows of ``X (n, d)``: one half is nearest ``here (d,)``, the others are spread out.
-
-    They are chosen by their location alone, by draws with the ``seed``.
-    """
+    if not anew and len(old) and len(grown) <= size + joining and np.isin(old, live).all():
+        return grown
     covariance = surrogate.gp.covariance
     points = X[live]
     near = np.argsort(squared_distances(covariance, points, here, math.inf), kind="stable")[: size // 2]

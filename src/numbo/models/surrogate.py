@@ -125,12 +125,7 @@ class Surrogate(Kept):
     @property
     def posterior(self) -> Posterior:
         """The posterior in the form that kernels take, including hallucinated points."""
-        return self.without_pending if self._believed is None else self._believed
-
-    @property
-    def without_pending(self) -> Posterior:
-        """The posterior without points whose values are unknown."""
-        return self._model.posterior
+        return self._model.posterior if self._believed is None else self._believed
 
     @property
     def means(self) -> Array:
@@ -144,7 +139,7 @@ class Surrogate(Kept):
         best = float(known.max())
         if not len(self.pending):
             return best
-        return max(best, float(mean_at(self.without_pending, self.pending).max()))
+        return max(best, float(mean_at(self._model.posterior, self.pending).max()))
 
     def mean_sd(self, X: Array) -> Prediction:
         """Mean and standard deviation (c,) in the units of the history's values."""
@@ -168,8 +163,8 @@ class Surrogate(Kept):
             self.gp.append(*expected)
         unknown = pending.X[~known]
         self.pending = pending.X
-        base = self.without_pending
-        most = max(SMALL - base.n, base.n // QUARTER)
+        n = self._model.posterior.n
+        most = max(SMALL - n, n // QUARTER)
         self._believed = self._model.extended(unknown, most) if len(unknown) else None
         return expected.n + min(len(unknown), most)
 

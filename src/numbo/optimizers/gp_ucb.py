@@ -15,7 +15,7 @@ from numbo._settings import GPSettings, handed_on
 from numbo._types import Array, AvoidRepeats, Beta, Direction, ObservationIndices
 from numbo.models.view import ModelView
 from numbo.optimizers.base import Capabilities, Optimizer
-from numbo.rules import Again, Everywhere, GlobalModel, Opening, Probe, Recalled, Rule
+from numbo.rules import Again, Everywhere, GlobalModel, Members, Opening, Probe, Recalled, Rule
 from numbo.run.situation import Situation
 from numbo.search.gp_search import GPSearch
 from numbo.spaces import Arms, Space
@@ -35,10 +35,8 @@ class GPUCBSettings(GPSettings):
     """
 
 
-class Everything:
+class Everything(Members):
     """All observations without copies."""
-
-    size = None
 
     def members(self, run: Situation, search: GPSearch) -> ObservationIndices:
         return run.noise.distinct(np.arange(run.history.n))

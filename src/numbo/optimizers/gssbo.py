@@ -356,7 +356,7 @@ class GSSBO(Optimizer):
         if not settings.trust_region or self._run.grid is not None:
             return ()
         new = partial(self._search.new_surrogate, **LOCAL_REFIT)
-        limit = partial(self._search.new_constraint, **LOCAL_REFIT)
+        limit = partial(new, winsorize=False)
         models = Outputs(new, limit, self._run.goal)
         kind = FrontSearch if several else LocalSearch
         local = kind(self.space, models, self._subset.buffer.size or LOCAL_SIZE, self._search.maximiser)

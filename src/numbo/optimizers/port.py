@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +41,12 @@ class Port(Inspectable):
     #: What a warning or the log has told: kinds of trouble, and that a model could not be fitted.
     _warned_of: set[str]
     n_initial: int
+    # methods of `Optimizer`
+    _whole: Callable[[], AbstractContextManager[Transaction]]
+    _suggest: Callable[..., Suggestion]
+    _scores: Callable[[Situation, Array], Array]
+    _record: Callable[..., Record]
+    _store: Callable[..., None]
 
     # -- suggestions -----------------------------------------------------------------------------------------------
 
@@ -225,22 +230,3 @@ class Port(Inspectable):
         """
         told = self._record(params, value, std, constraints, reports, cost)
         self._store(told, key, origin, partial=partial)
-
-    # -- supplied by `Optimizer` -------------------------------------------------------------------------------------
-
-    @abstractmethod
-    def _whole(self) -> AbstractContextManager[Transaction]: ...
-
-    @abstractmethod
-    def _suggest(self, seed: Any = None, position: int | None = None, fixed: Array | None = None) -> Suggestion: ...
-
-    @abstractmethod
-    def _scores(self, run: Situation, X: Array) -> Array: ...
-
-    @abstractmethod
-    def _record(
-        self, params: Any, value: Any, std: Any = None, constraints: Any = None, reports: Any = None, cost: Any = None
-    ) -> Record: ...
-
-    @abstractmethod
-    def _store(self, told: Record, key: Hashable | None, origin: int | None = None, *, partial: bool) -> None: ...

@@ -34,6 +34,7 @@ class Members(Protocol):
     @property
     def size(self) -> int | None:
         """The number of observations in a chosen subset; None as long as there is no limit."""
+        return None
 
     def members(self, run: Situation, search: GPSearch) -> ObservationIndices: ...
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,9 @@ class GPSearch(Kept):
         self._kinds = space.categorical, space.conditional
         self._prior = VALUES.around(space.usual_lengthscales)
         self._settings = settings
-        self.outputs = Outputs(lambda: self.new_surrogate(warp=settings.warp), self.new_constraint, goal)
+        # winsorising could clip the values of a constraint across its limit 0
+        limit = partial(self.new_surrogate, winsorize=False)
+        self.outputs = Outputs(partial(self.new_surrogate, warp=settings.warp), limit, goal)
         for one, own in zip(self.outputs.objectives, sources, strict=False):
             one.gp.sources = own
         self.maximiser = Maximiser(settings.acquisition, settings.beta, self.surrogate, avoid_ties=settings.avoid_ties)
@@ -75,10 +78,6 @@ class GPSearch(Kept):
         own = self._settings
         usual = {"kernel": own.kernel, "trend": own.trend, "additive": own.additive, "all_data": own.all_data}
         return Surrogate(*self._kinds, prior=self._prior, **({**usual, "winsorize": own.winsorize} | options))
-
-    def new_constraint(self, **options: Any) -> Surrogate:
-        """A model of a constraint, without winsorising, which could clip values across the limit 0."""
-        return self.new_surrogate(winsorize=False, **options)
 
     def prepared(self, run: Situation, size: int) -> Surrogate:
         """The global model without pending points, for choosing its next members.

@@ -29,7 +29,7 @@ COLUMNS: dict[str, type] = {
 
 def _column(name: str) -> Any:
     """A property: the array of this name, as far as it is filled."""
-    return property(lambda trials: getattr(trials, name)[: trials.n])
+    return property(lambda trials: trials._rows[name][: trials.n])
 
 
 def own(params: Any) -> Any:
@@ -58,60 +58,51 @@ class Trials:
         curves: (n,) None for trials without reports or whose reports do not count.
     """
 
-    X: Array = _column("_X")
-    Y: Array = _column("_Y")
-    C: Array = _column("_C")
-    origins: Indices = _column("_origins")
-    final: Mask = _column("_final")
-    variance: Array = _column("_variance")
-    cost: Array = _column("_cost")
-    params: list[Any] = _column("_params")
-    curves: list[Curve | None] = _column("_curves")
-
-    _X: Array
-    _Y: Array
-    _C: Array
-    _origins: Indices
-    _final: Mask
-    _variance: Array
-    _cost: Array
+    X: Array = _column("X")
+    Y: Array = _column("Y")
+    C: Array = _column("C")
+    origins: Indices = _column("origins")
+    final: Mask = _column("final")
+    variance: Array = _column("variance")
+    cost: Array = _column("cost")
+    params: list[Any] = _column("params")
+    curves: list[Curve | None] = _column("curves")
 
     def __init__(self, d: int, k: int = 1, q: int = 0) -> None:
         self.n = 0
         shapes = {"X": (d,), "Y": (k,), "C": (q,)}
+        self._rows: dict[str, Any] = {"params": [], "curves": []}
         for name, kind in COLUMNS.items():
-            setattr(self, f"_{name}", np.empty((ROOM, *shapes.get(name, ())), dtype=kind))
-        self._params: list[Any] = []
-        self._curves: list[Curve | None] = []
+            self._rows[name] = np.empty((ROOM, *shapes.get(name, ())), dtype=kind)
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> Trials:
         """Trials from their `state_dict`."""
         self = cls(*(state[name].shape[1] for name in ("X", "Y", "C")))
         for name in COLUMNS:
-            setattr(self, f"_{name}", extended(getattr(self, f"_{name}"), 0, state[name]))
-        self._params = [own(params) for params in state["params"]]
-        self._curves = [None if reported is None else Curve(*reported) for reported in state["curves"]]
+            self._rows[name] = extended(self._rows[name], 0, state[name])
+        self._rows["params"] = [own(params) for params in state["params"]]
+        self._rows["curves"] = [None if reported is None else Curve(*reported) for reported in state["curves"]]
         self.n = len(state["X"])
         return self
 
     def curves_of(self, rows: Indices) -> list[Curve]:
         """The curves of the ``rows (m,)``, all of which have reports."""
-        return [curve for t in rows if (curve := self._curves[t]) is not None]
+        curves = self._rows["curves"]
+        return [curve for t in rows if (curve := curves[t]) is not None]
 
     def reported(self, t: int) -> int:
         """How often the trial at position ``t`` has reported, at least 1."""
-        curve = self._curves[t]
+        curve = self._rows["curves"][t]
         return 1 if curve is None else len(curve.steps)
 
     def agree(self, s: int, t: int) -> bool:
         """Whether two trials have the same value, at the last common step if one was stopped."""
-        one = self._curves[s]
-        other = self._curves[t]
-        if one is None or other is None or (self._final[s] and self._final[t]):
-            return bool((self._Y[s] == self._Y[t]).all())
+        one, other = self._rows["curves"][s], self._rows["curves"][t]
+        if one is None or other is None or (self.final[s] and self.final[t]):
+            return bool((self.Y[s] == self.Y[t]).all())
         last = min(one.steps[-1], other.steps[-1])
-        return one.at(last) == other.at(last)
+        return bool(one.at(last) == other.at(last))
 
     @property
     def were_stopped(self) -> Mask:
@@ -121,7 +112,7 @@ class Trials:
 
     def stopped(self, t: int) -> bool:
         """Whether the trial at position ``t`` was stopped after it had reported something."""
-        return self._curves[t] is not None and not self._final[t]
+        return self._rows["curves"][t] is not None and not self._rows["final"][t]
 
     @property
     def failed(self) -> Mask:
@@ -148,28 +139,27 @@ class Trials:
         the constraints; ``cost`` is NaN if unknown.
         """
         t = self.n
-        if t == len(self._X):
-            for name in COLUMNS:
-                rows = getattr(self, f"_{name}")
-                setattr(self, f"_{name}", np.concatenate([rows, np.empty_like(rows)]))
-        self._X[t] = x
-        self._Y[t] = outputs
-        self._origins[t] = origin
-        self._final[t] = final
-        self._variance[t] = variance
-        self._cost[t] = cost
-        self._C[t] = np.nan if constraints is None else constraints
-        self._params[t:] = [own(params)]
-        self._curves[t:] = [curve]
+        rows = self._rows
+        if t == len(rows["X"]):
+            rows = rows | {name: extended(rows[name], t, rows[name]) for name in COLUMNS}
+            self._rows = rows
+        rows["X"][t] = x
+        rows["Y"][t] = outputs
+        rows["origins"][t] = origin
+        rows["final"][t] = final
+        rows["variance"][t] = variance
+        rows["cost"][t] = cost
+        rows["C"][t] = np.nan if constraints is None else constraints
+        rows["params"][t:] = [own(params)]
+        rows["curves"][t:] = [curve]
         self.n = t + 1
         return t
 
     def of_output(self, output: int) -> Trials:
         """The trials as if there were no other ``output``, without curves and known variances."""
         own = copy.copy(self)
-        own._Y = self._Y[:, [output]]
-        own._variance = np.zeros(len(self._variance))
-        own._curves = [None] * self.n
+        variance = np.zeros(len(self._rows["variance"]))
+        own._rows = self._rows | {"Y": self._rows["Y"][:, [output]], "variance": variance, "curves": [None] * self.n}
         return own
 
     def copy(self) -> Trials:
