@@ -13,11 +13,11 @@ from tests.helpers import restored_history
 from numbo.models.curves import Curves
 from numbo.models.noise import alike, evidence
 from numbo.rules.opening import blind
-from numbo.trials import SCOUT, UNASKED, Curve, Goal, History, Pending, point_key
+from numbo.trials import SCOUT, UNASKED, Curve, Goal, History, Pending, point_key, scores_of
 from numbo.trials.effort import effort, pending_scouts, scout_is_due
 from numbo.trials.ends import expected_pending
 from numbo.trials.front import closeness, front_rows
-from numbo.trials.violations import INFEASIBLE, scores_of
+from numbo.trials.violations import INFEASIBLE
 
 
 def filled():

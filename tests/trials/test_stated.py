@@ -80,7 +80,7 @@ def test_only_the_last_values_are_looked_at():
 
 def test_variances_are_smaller_where_values_contradict_them_and_those_told_stay():
     history = told(80, 30.0)
-    factor = 0.25 ** history.fact(stated).halvings
+    factor = 0.25**history.halvings
     np.testing.assert_allclose(history.variance, 900.0 * factor)
     np.testing.assert_allclose(history.data().variance, 900.0 * factor)
     np.testing.assert_array_equal(history.trials.variance, 900.0)

@@ -35,7 +35,7 @@ from numbo.spaces.domain import known_of
 from numbo.trials import UNASKED, Goal, own, point_key
 from numbo.trials.earlier import earlier_studies
 from numbo.trials.record import Record
-from numbo.trials.stated import stated, too_large
+from numbo.trials.stated import too_large
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -232,7 +232,7 @@ class Optimizer(Port):
         if "prior" not in self._warned_of and (names := contradicted(run.space.beliefs, run.history)):
             self._warned_of.add("prior")
             warnings.warn(disagreement(names), stacklevel=4)
-        if "std" not in self._warned_of and (halvings := run.history.fact(stated).halvings):
+        if "std" not in self._warned_of and (halvings := run.history.halvings):
             self._warned_of.add("std")
             warnings.warn(too_large(halvings), stacklevel=4)
 

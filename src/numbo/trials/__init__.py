@@ -6,11 +6,10 @@ from numbo.trials.effort import SCOUT
 from numbo.trials.ends import Ends
 from numbo.trials.front import is_below_median
 from numbo.trials.goal import Goal, best_first
-from numbo.trials.history import UNASKED, History
+from numbo.trials.history import UNASKED, History, scores_of
 from numbo.trials.points import Pending, point_key
 from numbo.trials.pulls import Pulls
 from numbo.trials.trials import Trials, own
-from numbo.trials.violations import scores_of
 
 __all__ = [
     "SCOUT",

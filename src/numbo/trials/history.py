@@ -15,13 +15,13 @@ from numbo._rows import extended
 from numbo._types import Array, Mask, ObservationIndices, TrialPositions
 from numbo.trials.data import Data, finite_range
 from numbo.trials.ends import Ends
-from numbo.trials.front import NonDominated
+from numbo.trials.front import NonDominated, closeness
 from numbo.trials.goal import Goal
 from numbo.trials.pending import PendingPoints
 from numbo.trials.points import point_key, point_keys
 from numbo.trials.stated import stated
 from numbo.trials.trials import ROOM, Trials, own
-from numbo.trials.violations import Scales, scales_of, scores_of
+from numbo.trials.violations import Scales, scales_of, scored
 
 S = TypeVar("S")
 
@@ -371,8 +371,13 @@ class History:
         Less than was told where values contradict it (`numbo.trials.stated`).
         """
         known = self._variance[: self.n]
-        halvings = self.fact(stated).halvings
+        halvings = self.halvings
         return np.where(self.final, 0.25**halvings, 1.0) * known if halvings else known
+
+    @property
+    def halvings(self) -> int:
+        """How often known errors are halved, since values contradict them (`numbo.trials.stated`)."""
+        return self.fact(stated).halvings if self._variance[: self.n].any() else 0
 
     def of_output(self, output: int) -> History:
         """A history of this ``output`` alone, with the same pending points."""
@@ -406,3 +411,24 @@ class History:
     def pending_again(self) -> int:
         """Number of pending points that already have an observation."""
         return sum(p.identity in self.first for p in self.pending.values())
+
+
+def scores_of(history: History, rows: ObservationIndices | None = None) -> Array:
+    """Scores by which observations compare, some ``rows (m,)`` or all: their values, if they meet all constraints.
+
+    With several objectives, the closeness to the front (`numbo.trials.front.closeness`), or to that of the ``rows`` if
+    no observation is feasible. Observations that violate constraints have lower scores, by the sum of their violations
+    in units of the constraints' sizes. Observations with unknown constraints come in between, once a fully known
+    feasible one exists.
+    """
+    chosen = slice(None) if rows is None else rows
+    if history.several:
+        Y = history.outputs(rows)
+        y = closeness(Y, history.outputs(history.front.rows) if len(history.front.rows) else Y)
+    else:
+        y = history.values()[chosen]
+    if not history.constrained:
+        return y
+    trials = history.trials
+    wary = history.any_feasible and not np.isnan(trials.C[history.positions[history.best]]).any()
+    return scored(y, trials.C[history.positions[chosen]], scales_of(history, history.n), wary=wary)

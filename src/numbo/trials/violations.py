@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from numbo._types import Array, ObservationIndices, TrialPositions
-from numbo.trials.front import closeness
+from numbo._types import Array, TrialPositions
 from numbo.trials.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -71,27 +70,6 @@ def scales_of(history: History, n: int) -> Array:
     found = before.seeing(history.trials.C, history.positions[:n])
     history.scales = found if found.updated_at > known.updated_at else known
     return found.sizes
-
-
-def scores_of(history: History, rows: ObservationIndices | None = None) -> Array:
-    """Scores by which observations compare, some ``rows (m,)`` or all: their values, if they meet all constraints.
-
-    With several objectives, the closeness to the front (`numbo.trials.front.closeness`), or to that of the ``rows`` if
-    no observation is feasible. Observations that violate constraints have lower scores, by the sum of their violations
-    in units of the constraints' sizes. Observations with unknown constraints come in between, once a fully known
-    feasible one exists.
-    """
-    chosen = slice(None) if rows is None else rows
-    if history.several:
-        Y = history.outputs(rows)
-        y = closeness(Y, history.outputs(history.front.rows) if len(history.front.rows) else Y)
-    else:
-        y = history.values()[chosen]
-    if not history.constrained:
-        return y
-    trials = history.trials
-    wary = history.any_feasible and not np.isnan(trials.C[history.positions[history.best]]).any()
-    return scored(y, trials.C[history.positions[chosen]], scales_of(history, history.n), wary=wary)
 
 
 def scored(y: Array, C: Array, sizes: Array, *, wary: bool) -> Array:
