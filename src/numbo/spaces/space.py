@@ -70,7 +70,7 @@ class Space(Mapping[str, Dimension]):
     #: Branches that fit are remembered up to this number: to look at the conditions takes twice as long as the rest of
     #: `encode`, and ten thousand trials of a study come at once when it is opened.
     KNOWN_BRANCHES = 1024
-    #: A space is not a set of arms (`numbo.spaces.domain.Domain`).
+    #: A space is not a set of arms.
     explicit: ClassVar[bool] = False
     #: What is known of the parameters together; None if nothing is.
     allowed: Allowed | None = None
