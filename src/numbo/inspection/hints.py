@@ -12,7 +12,7 @@ from numbo.models.trust import contradicted
 from numbo.models.view import ModelView
 from numbo.run.situation import Situation
 from numbo.spaces import INACTIVE, Space
-from numbo.spaces.allowed import Linear, Mixture, described, met, names_in
+from numbo.spaces.allowed import Linear, described, met, names_in, parts_of
 
 #: Numbers of trials from which on something is said of the best ones, and of parameters that do not matter. None of the
 #: constants here was tuned.
@@ -98,7 +98,7 @@ def _constraints(run: Situation, space: Space, X: Array) -> Iterator[Hint]:
         return
     around = [space.decode(x) for x in _around(space, X, NEAR)]
     for one in space.allowed.constraints:
-        exact = isinstance(one, Mixture) or (isinstance(one, Linear) and one.equal is not None)
+        exact = any(isinstance(part, Linear) and part.equal is not None for part in parts_of(one))
         unanswered = getattr(one, "missing", ())  # an adapter's function that asks for what no trial has
         if not (exact or unanswered) and all(met(one, params, space.names) for params in around):
             words = f"allowed: {described(one)} does not bind: all around the best trials meets it"
