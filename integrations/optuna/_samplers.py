@@ -6,7 +6,7 @@ import secrets
 import threading
 import weakref
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -22,23 +22,21 @@ from numbo import _checks
 from numbo._descriptions import complete
 from numbo._forks import StartsAnew
 from numbo._settings import INITIAL, Settings, as_call
-from numbo.optimizers import Optimizer, Snapshot, Suggestion
+from numbo.optimizers import Optimizer, Snapshot
 from numbo.optuna import _earlier, _records
 from numbo.optuna._allowed import allowing, check_names, first_value
 from numbo.optuna._callable import ConstraintsFunc, checked_constraints, of_an_instance
 from numbo.optuna._distributions import Searched, SearchSpace, declared, left_out, to_dimension, to_external, to_space
 from numbo.optuna._fixed import fixed_params, held, within
 from numbo.optuna._inspection import Inspected, check_shown
+from numbo.optuna._proposal import Proposal
 from numbo.optuna._timers import Timers
-from numbo.optuna._view import FirstTrials, StudyView, checked, too_many
+from numbo.optuna._view import FirstTrials, checked, too_many
 from numbo.optuna._views import Views
 from numbo.spaces import Float, Space, Table
 from numbo.spaces.known import NOTHING, Known
 from numbo.trials.earlier import EarlierStudy
 from numbo.warming.ahead import compile_ahead
-
-#: Number of attempts to choose a point that no other process has chosen, before a point may be repeated.
-ATTEMPTS = 32
 
 
 class NumboSampler(Inspected, StartsAnew, BaseSampler):
@@ -196,11 +194,13 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             return self._declared.without_single().distributions
         if self._refuses(study):
             return {}
-        with self._lock, self._views.of(study) as (view, trials):
-            self._space_known = view.space.known
+        with self._lock, self._views.of(study, trial) as used:
+            self._space_known = used.view.space.known
             if not isinstance(study._storage, InMemoryStorage):  # there nobody looks again, and a read costs nothing
-                self._views.keep(study, trial, trials)
-            return dict(view.known_space(trials, trial.number).distributions)  # samplers that wrap this one change it
+                self._views.keep(study, trial, used.trials)
+            return dict(
+                used.view.known_space(used.trials, trial.number).distributions
+            )  # samplers that wrap this one change it
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -209,61 +209,16 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         if not search_space:
             return {}
         given = fixed_params(study, trial)
-        with self._lock, self._views.of(study, trial) as (view, trials):
-            searched = self._views.searched(study, view, trials, trial.number)
+        with self._lock, self._views.of(study, trial, anew=False) as used:
+            searched = used.searched()
             if not given.keys() >= searched.distributions.keys() - search_space.keys():
                 searched = searched.only(search_space)  # a parameter missing from the space has no known value
-            optimizer = self._views.brought_up(study, view, trials, searched, trial.number, self._make)
-            searched = view.searched
-            fixed = held(trial, view.identity, given, searched.distributions, optimizer.space)
-            suggestion = optimizer.suggest((self._seed, trial.number), position=trial.number, fixed=fixed)
-            point = self._publish(study, trial, view, suggestion, fixed)
-            if not isinstance(study._storage, InMemoryStorage):  # in memory the lock suffices
-                point = self._settle(study, trial, view, optimizer, point, fixed)
+            optimizer = used.brought_up(searched)
+            searched = used.view.searched
+            fixed = held(trial, used.view.identity, given, searched.distributions, optimizer.space)
+            point = Proposal(used, optimizer, trial, fixed, self._seed).made()
             params = to_external(point | fixed, searched.distributions)
         return {name: params[name] for name in search_space if name in params}
-
-    def _settle(
-        self,
-        study: Study,
-        trial: FrozenTrial,
-        view: StudyView,
-        optimizer: Optimizer,
-        point: dict[str, Any],
-        fixed: Mapping[str, Any],
-    ) -> dict[str, Any]:
-        """The published ``point``, or another point, that no other process has chosen at the same time.
-
-        Each process publishes its point and then checks, so the second process sees the point of the first, whose
-        result may be known by then. After a collision the first retry asks the model again. Later retries take random
-        points of the design, where another collision is unlikely. Each new point is published and checked, too.
-        """
-        known = optimizer.n_told
-        for attempt in range(1, ATTEMPTS + 1):
-            trials = study._get_trials(deepcopy=False, use_cache=False)
-            view.sync(trials)
-            view.hold_running(trials, trial.number)
-            free = not optimizer.taken(optimizer.space.encode(point), known)
-            if free or optimizer.exhausted or point.keys() <= fixed.keys():
-                break
-            seed = (self._seed, trial.number, attempt)
-            if attempt == 1:
-                suggestion = optimizer.suggest(seed, position=trial.number, fixed=fixed)
-            else:
-                suggestion = optimizer.suggest_anywhere(seed, fixed=fixed)
-            point = self._publish(study, trial, view, suggestion, fixed)
-        return point
-
-    def _publish(
-        self, study: Study, trial: FrozenTrial, view: StudyView, suggestion: Suggestion, fixed: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """The parameters of a suggestion, after writing them to the storage for other processes."""
-        assert view.optimizer is not None
-        point: dict[str, Any] = view.optimizer.space.decode(suggestion.x)
-        point |= {name: fixed[name] for name in point.keys() & fixed.keys()}  # to the last digit
-        _records.publish(study, trial, view.identity, point, suggestion.origin)
-        view.note(study)
-        return point
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -316,12 +271,12 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         """
         if distribution.single():
             return None
-        with self._lock, self._views.of(study) as (view, trials):
-            searched = self._views.searched(study, view, trials, trial.number)
+        with self._lock, self._views.of(study, trial) as used:
+            searched = used.searched()
             if searched.table is not None or type(searched.distributions.get(name)) is not type(distribution):
                 return None
-            optimizer = self._views.brought_up(study, view, trials, searched, trial.number, self._make)
-            published = _records.read(trial, view.identity).params
+            optimizer = used.brought_up(searched)
+            published = _records.read(trial, used.view.identity).params
             given = published | within(fixed_params(study, trial), searched.distributions, optimizer.space)
             given.pop(name, None)
             seed = (self._seed, trial.number, zlib.crc32(name.encode()))
@@ -381,14 +336,14 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
 
     def _looked_into(self, study: Study | None) -> tuple[Snapshot, Searched, FirstTrials]:
         study = self._meant(study)
-        with self._lock, self._views.of(study) as (view, trials):
-            searched = self._views.searched(study, view, trials, -1)
-            if view.optimizer is not None:  # the space of the last suggestions
-                searched = searched.only(view.searched.distributions)
+        with self._lock, self._views.of(study) as used:
+            searched = used.searched()
+            if used.view.optimizer is not None:  # the space of the last suggestions
+                searched = searched.only(used.view.searched.distributions)
             if self._declared is None:
-                check_shown(trials, searched)
-            found = self._views.brought_up(study, view, trials, searched, -1, self._make).snapshot()
-            return found, view.searched, FirstTrials(found, view.told, trials)
+                check_shown(used.trials, searched)
+            found = used.brought_up(searched).snapshot()
+            return found, used.view.searched, FirstTrials(found, used.view.told, used.trials)
 
     # -- state -------------------------------------------------------------------------------------------------
 
@@ -404,7 +359,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
 
     def _start(self) -> None:
         super()._start()
-        self._views = Views(self._known, self._declared, self._cost, Timers(self._timeout))
+        self._views = Views(self._known, self._declared, self._cost, Timers(self._timeout), self._make)
         self._latest = _no_study
         self._lock = threading.RLock()
 

@@ -91,11 +91,9 @@ def _exhausted(study: Study) -> bool:
     """Whether every point of a finite space was tried, or runs, and a repeat would say nothing."""
     sampler = sampler_of(study)
     study = checked(study)
-    with sampler._lock, sampler._views.of(study) as (view, trials):
-        searched = sampler._views.searched(study, view, trials, -1)
-        if not searched.distributions:
-            return False
-        return sampler._views.brought_up(study, view, trials, searched, -1, sampler._make).exhausted
+    with sampler._lock, sampler._views.of(study) as used:
+        searched = used.searched()
+        return bool(searched.distributions) and used.brought_up(searched).exhausted
 
 
 def _hours(finished: Sequence[FrozenTrial]) -> float:
