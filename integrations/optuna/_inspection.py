@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -18,7 +19,8 @@ from numbo.inspection.fronts import front_of, volumes_of
 from numbo.optimizers import Explanation, Optimizer, Remaining, Snapshot
 from numbo.optuna import _records
 from numbo.optuna._distributions import Searched, internal_point, to_external
-from numbo.optuna._view import FirstTrials
+from numbo.optuna._view import FirstTrials, checked
+from numbo.optuna._views import Views
 from numbo.trials import Goal
 
 
@@ -40,22 +42,44 @@ class _Best(NamedTuple):
 
 @as_in(Optimizer)
 class Inspected:
-    """Methods to look inside, by what a sampler supplies."""
+    """Methods to look inside."""
 
     _declared: Searched | None
-
-    # -- supplied by samplers ------------------------------------------------------------------------------------
+    _views: Views
+    _lock: Any
+    #: A weak reference to the study that the sampler was last used for.
+    _latest: Callable[[], Study | None]
 
     @abstractmethod
+    def _raise_error_if_multi_objective(self, study: Study) -> None: ...
+
+    def _remember(self, study: Study) -> None:
+        """Make ``study`` the default of `predict` and similar methods; for a Hyperband bracket, its study."""
+        self._latest = weakref.ref(getattr(study, "_study", study))
+
     def _meant(self, study: Study | None) -> Study:
         """The ``study``, by default the one that the sampler was last used for."""
+        study = self._latest() if study is None else study
+        if study is None:
+            used = "no study yet" if self._latest is no_study else "a study that no longer exists"
+            raise ValueError(f"{type(self).__name__} has been used for {used}: pass study= to say which one is meant.")
+        study = checked(study)
+        self._raise_error_if_multi_objective(study)
+        return study
 
-    @abstractmethod
     def _looked_into(self, study: Study | None) -> tuple[Snapshot, Searched, FirstTrials]:
         """A snapshot of the study's optimizer, which knows all finished trials, its searched space, and the first
         trials at its points."""
-
-    # -- for users -----------------------------------------------------------------------------------------------
+        study = self._meant(study)
+        with self._lock, self._views.of(study) as used:
+            searched = used.searched()
+            if used.view.desk is not None:  # the space of the last suggestions
+                searched = searched.only(used.view.searched.distributions)
+            if self._declared is None:
+                _check_shown(used.trials, searched)
+            desk = used.brought_up(searched)
+            found = desk.optimizer.snapshot()
+            return found, desk.searched, FirstTrials(found, desk.told, used.trials)
 
     @overload
     def predict(self, params: Mapping[str, Any], study: Study | None = None) -> tuple[float, float]: ...
@@ -256,7 +280,7 @@ def _met(trial: FrozenTrial) -> bool:
     return not any(value > 0.0 for value in _records.constraints_of(trial).values())
 
 
-def check_shown(trials: Sequence[FrozenTrial], searched: Searched) -> None:
+def _check_shown(trials: Sequence[FrozenTrial], searched: Searched) -> None:
     """Raise a `NothingVaries` if no trial has succeeded with a parameter of the ``searched`` space."""
     shown = (t for t in trials if t.state in (TrialState.COMPLETE, TrialState.PRUNED))
     if any(trial.distributions.keys() & searched.distributions.keys() for trial in shown):
@@ -268,3 +292,7 @@ def check_shown(trials: Sequence[FrozenTrial], searched: Searched) -> None:
         "There is nothing to look at: no trial of the study has succeeded with a parameter that has several possible "
         f"values{failed}."
     )
+
+
+def no_study() -> None:
+    return None

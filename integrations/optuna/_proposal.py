@@ -8,8 +8,9 @@ from typing import Any
 from optuna.storages import InMemoryStorage
 from optuna.trial import FrozenTrial
 
-from numbo.optimizers import Optimizer, Suggestion
+from numbo.optimizers import Suggestion
 from numbo.optuna import _records
+from numbo.optuna._desk import Desk
 from numbo.optuna._views import InUse
 
 #: Number of attempts to choose a point that no other process has chosen, before a point may be repeated.
@@ -22,14 +23,14 @@ class Proposal:
 
     Attributes:
         used: the study.
-        optimizer: the one that suggests them.
+        desk: of the optimizer that suggests them.
         trial: the trial.
         fixed: values that they have to have.
         seed: that of the sampler.
     """
 
     used: InUse
-    optimizer: Optimizer
+    desk: Desk
     trial: FrozenTrial
     fixed: dict[str, Any]
     seed: int
@@ -42,7 +43,7 @@ class Proposal:
         return self._settled(point)
 
     def _next(self, seed: tuple[int, ...]) -> Suggestion:
-        return self.optimizer.suggest(seed, position=self.trial.number, fixed=self.fixed)
+        return self.desk.optimizer.suggest(seed, position=self.trial.number, fixed=self.fixed)
 
     def _settled(self, point: dict[str, Any]) -> dict[str, Any]:
         """The published ``point``, or another point, that no other process has chosen at the same time.
@@ -51,7 +52,7 @@ class Proposal:
         result may be known by then. After a collision the first retry asks the model again. Later retries take random
         points of the design, where another collision is unlikely. Each new point is published and checked, too.
         """
-        optimizer = self.optimizer
+        optimizer = self.desk.optimizer
         known = optimizer.n_told
         for attempt in range(1, ATTEMPTS + 1):
             trials = self.used.study._get_trials(deepcopy=False, use_cache=False)
@@ -67,9 +68,8 @@ class Proposal:
 
     def _published(self, suggestion: Suggestion) -> dict[str, Any]:
         """The parameters of a suggestion, after writing them to the storage for other processes."""
-        view = self.used.view
-        point: dict[str, Any] = self.optimizer.space.decode(suggestion.x)
+        point: dict[str, Any] = self.desk.optimizer.space.decode(suggestion.x)
         point |= {name: self.fixed[name] for name in point.keys() & self.fixed.keys()}  # to the last digit
-        _records.publish(self.used.study, self.trial, view.identity, point, suggestion.origin)
-        view.note(self.used.study)
+        _records.publish(self.used.study, self.trial, self.desk.identity, point, suggestion.origin)
+        self.used.view.note(self.used.study)
         return point

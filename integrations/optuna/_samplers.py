@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import secrets
 import threading
-import weakref
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -22,16 +21,16 @@ from numbo import _checks
 from numbo._descriptions import complete
 from numbo._forks import StartsAnew
 from numbo._settings import INITIAL, Settings, as_call
-from numbo.optimizers import Optimizer, Snapshot
+from numbo.optimizers import Optimizer
 from numbo.optuna import _earlier, _records
 from numbo.optuna._allowed import allowing, check_names, first_value
 from numbo.optuna._callable import ConstraintsFunc, checked_constraints, of_an_instance
 from numbo.optuna._distributions import Searched, SearchSpace, declared, left_out, to_dimension, to_external, to_space
 from numbo.optuna._fixed import fixed_params, held, within
-from numbo.optuna._inspection import Inspected, check_shown
+from numbo.optuna._inspection import Inspected, no_study
 from numbo.optuna._proposal import Proposal
 from numbo.optuna._timers import Timers
-from numbo.optuna._view import FirstTrials, checked, too_many
+from numbo.optuna._view import too_many
 from numbo.optuna._views import Views
 from numbo.spaces import Float, Space, Table
 from numbo.spaces.known import NOTHING, Known
@@ -77,10 +76,6 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         allowed: what is known of the parameters together, as `numbo.Space` takes it: `numbo.Linear`, `numbo.Mixture`,
             `numbo.Order`, `numbo.Nonzero`, or functions of the parameters by name. It holds for all suggestions, but
             not for what an ``independent_sampler`` adds.
-        prior: what is believed of good values, by the names of parameters, as `numbo.Space` takes it: `numbo.Guess`,
-            weights of all categories, or a function of the value. The first trials are there, and it is believed less
-            with each.
-        default: usual values of parameters by name. The first trial has them, and others differ only where it pays.
         settings: all settings of the algorithm, as its optimizer in `numbo` takes them; settings given by name take
             precedence. Trials count as failures if they failed, or were pruned before their first report.
 
@@ -95,7 +90,6 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
     _budget: float | None = None
     _timeout: float | None = None
     _known: Known = NOTHING
-    _latest: Callable[[], Study | None]
 
     def __init__(
         self,
@@ -157,7 +151,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if hasattr(cls, "_optimizer"):
-            complete(cls, cls._optimizer, cls._optimizer.settings_class)
+            complete(cls, cls._optimizer, cls._optimizer.settings_class, Known)
 
     def _make(
         self, searched: Searched, space: Space | Table, directions: tuple[str, ...], constraints: tuple[str, ...]
@@ -213,11 +207,11 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             searched = used.searched()
             if not given.keys() >= searched.distributions.keys() - search_space.keys():
                 searched = searched.only(search_space)  # a parameter missing from the space has no known value
-            optimizer = used.brought_up(searched)
-            searched = used.view.searched
-            fixed = held(trial, used.view.identity, given, searched.distributions, optimizer.space)
-            point = Proposal(used, optimizer, trial, fixed, self._seed).made()
-            params = to_external(point | fixed, searched.distributions)
+            desk = used.brought_up(searched)
+            distributions = desk.searched.distributions
+            fixed = held(trial, desk.identity, given, distributions, desk.optimizer.space)
+            point = Proposal(used, desk, trial, fixed, self._seed).made()
+            params = to_external(point | fixed, distributions)
         return {name: params[name] for name in search_space if name in params}
 
     def sample_independent(
@@ -275,12 +269,12 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             searched = used.searched()
             if searched.table is not None or type(searched.distributions.get(name)) is not type(distribution):
                 return None
-            optimizer = used.brought_up(searched)
-            published = _records.read(trial, used.view.identity).params
-            given = published | within(fixed_params(study, trial), searched.distributions, optimizer.space)
+            desk = used.brought_up(searched)
+            published = _records.read(trial, desk.identity).params
+            given = published | within(fixed_params(study, trial), searched.distributions, desk.optimizer.space)
             given.pop(name, None)
             seed = (self._seed, trial.number, zlib.crc32(name.encode()))
-            found = optimizer.suggest_value(name, given, to_dimension(distribution), seed)
+            found = desk.optimizer.suggest_value(name, given, to_dimension(distribution), seed)
         return None if found is None else to_external({name: found}, {name: distribution})[name]
 
     def reseed_rng(self) -> None:
@@ -318,33 +312,6 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
 
-    # -- looking inside ----------------------------------------------------------------------------------------
-
-    def _remember(self, study: Study) -> None:
-        """Make ``study`` the default of `predict` and similar methods; for a Hyperband bracket, its study."""
-        self._latest = weakref.ref(getattr(study, "_study", study))
-
-    def _meant(self, study: Study | None) -> Study:
-        """The ``study``, by default the one that the sampler was last used for."""
-        study = self._latest() if study is None else study
-        if study is None:
-            used = "no study yet" if self._latest is _no_study else "a study that no longer exists"
-            raise ValueError(f"{type(self).__name__} has been used for {used}: pass study= to say which one is meant.")
-        study = checked(study)
-        self._raise_error_if_multi_objective(study)
-        return study
-
-    def _looked_into(self, study: Study | None) -> tuple[Snapshot, Searched, FirstTrials]:
-        study = self._meant(study)
-        with self._lock, self._views.of(study) as used:
-            searched = used.searched()
-            if used.view.optimizer is not None:  # the space of the last suggestions
-                searched = searched.only(used.view.searched.distributions)
-            if self._declared is None:
-                check_shown(used.trials, searched)
-            found = used.brought_up(searched).snapshot()
-            return found, used.view.searched, FirstTrials(found, used.view.told, used.trials)
-
     # -- state -------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
@@ -360,9 +327,5 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
     def _start(self) -> None:
         super()._start()
         self._views = Views(self._known, self._declared, self._cost, Timers(self._timeout), self._make)
-        self._latest = _no_study
+        self._latest = no_study
         self._lock = threading.RLock()
-
-
-def _no_study() -> None:
-    return None

@@ -93,7 +93,7 @@ def _exhausted(study: Study) -> bool:
     study = checked(study)
     with sampler._lock, sampler._views.of(study) as used:
         searched = used.searched()
-        return bool(searched.distributions) and used.brought_up(searched).exhausted
+        return bool(searched.distributions) and used.brought_up(searched).optimizer.exhausted
 
 
 def _hours(finished: Sequence[FrozenTrial]) -> float:

@@ -15,6 +15,7 @@ from optuna.trial import FrozenTrial
 from numbo.optimizers import Optimizer
 from numbo.optuna import _records
 from numbo.optuna._allowed import allowing, unknown_names
+from numbo.optuna._desk import Desk
 from numbo.optuna._distributions import Searched
 from numbo.optuna._timers import Timers
 from numbo.optuna._view import StudyView
@@ -73,7 +74,6 @@ class Views(dict[Any, StudyView]):
         """
         trials = self._read_for(study, None if anew else trial)
         key, view = self.take_out(study, trials)
-        view.cost = self._cost
         view.sync(trials)
         yield InUse(self, study, view, trials, -1 if trial is None else trial.number)
         self.put_back(key, view)
@@ -114,7 +114,7 @@ class Views(dict[Any, StudyView]):
                 view = self.pop(other)
                 break
         else:
-            view = StudyView(by_instance=_records.is_by_instance(study))
+            view = StudyView(by_instance=_records.is_by_instance(study), cost=self._cost)
         view.storage = weakref.ref(storage)
         return key, view
 
@@ -161,8 +161,8 @@ class InUse:
         self.of.once.warn(self.study, "unused", words)
         return space.only(distributions.keys() - unused)
 
-    def brought_up(self, searched: Searched) -> Optimizer:
-        """The optimizer over the ``searched`` space, told all finished trials; others than the current are pending."""
+    def brought_up(self, searched: Searched) -> Desk:
+        """The desk for the ``searched`` space, told all finished trials; others than the current one are pending."""
         view = self.view
         directions = _records.directions_of(self.study)
         searched = self._allowing(searched)
@@ -174,16 +174,16 @@ class InUse:
                     "its finished trials are learned for the rows that have their numbers now. Keep the rows in their "
                     "order, keep the columns that describe them, and add new rows at the end."
                 )
-        optimizer = view.optimizer_over(
+        desk = view.desk_over(
             searched, self.trials, lambda space, names: self.of.make(searched, space, directions, names)
         )
         view.hold_running(self.trials, self.current)
-        self.of.timers.tell(self.study, optimizer)
+        self.of.timers.tell(self.study, desk.optimizer)
         if view.heard_failure:
             view.heard_failure = False
-            if (trouble := optimizer.trouble) is not None:
+            if (trouble := desk.optimizer.trouble) is not None:
                 self.of.once.warn(self.study, f"trouble {trouble.kind}", str(trouble.translated(searched.shown)))
-        return optimizer
+        return desk
 
     def _allowing(self, searched: Searched) -> Searched:
         """The ``searched`` space with what the user says of the parameters, as far as these are known."""
