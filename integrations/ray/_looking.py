@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
 from numbo._descriptions import as_in
 from numbo._types import Array
 from numbo.optimizers import Explanation, Optimizer, Remaining, Snapshot
-from numbo.ray._domains import TuneSpace
 from numbo.ray._stored import StoredSearch
 
 
 @as_in(Optimizer)
 class InspectedSearch(StoredSearch):
     """A searcher whose model can be looked at."""
-
-    @abstractmethod
-    def _ready(self) -> tuple[TuneSpace, Optimizer]: ...
 
     @overload
     def predict(self, config: Mapping[str, Any]) -> tuple[float, float]: ...
