@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from numbo._descriptions import completed
+from numbo._descriptions import as_in, completed
 
 
 class Ground:
@@ -77,6 +77,41 @@ def test_own_descriptions_come_before_those_of_bases_and_these_before_others():
 def test_it_changes_nothing_where_it_is_applied_again():
     Upper.__doc__ = first = completed(Upper, ["a", "b", "c"], [Other])
     assert completed(Upper, ["a", "b", "c"], [Other]) == first
+
+
+def test_methods_are_described_as_those_of_another_class_and_as_those_before():
+    class Answers:
+        def one(self, a, b):
+            """Answers.
+
+            Args:
+                a: of the answers.
+                b: of the answers.
+
+            Raises:
+                ValueError: never.
+            """
+
+    @as_in(Answers)
+    class Asked:
+        def one(self, a, b, c):
+            """Asks.
+
+            Args:
+                a: its own.
+                c: its own, too.
+            """
+
+        def two(self, c):
+            """Another."""
+
+        def three(self):
+            return 3
+
+    arguments = "\nArgs:\n    a: its own.\n    b: of the answers.\n    c: its own, too.\n"
+    assert Asked.one.__doc__ == f"Asks.\n{arguments}\nRaises:\n    ValueError: never.\n"
+    assert Asked.two.__doc__ == "Another.\n\nArgs:\n    c: its own, too.\n"
+    assert Asked.three.__doc__ is None
 
 
 def test_a_class_without_a_docstring_gets_none():

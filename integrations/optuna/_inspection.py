@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -12,12 +13,14 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from numbo import _checks
+from numbo._descriptions import as_in
 from numbo._types import Array
 from numbo.inspection.fronts import front_of, volumes_of
-from numbo.optimizers import Explanation, Remaining, Snapshot
+from numbo.optimizers import Explanation, Optimizer, Remaining, Snapshot
 from numbo.optuna import _records
 from numbo.optuna._distributions import Searched, internal_point, to_external
-from numbo.optuna._view import FirstTrials
+from numbo.optuna._view import FirstTrials, checked
+from numbo.optuna._views import Views
 from numbo.trials import Goal
 
 
@@ -37,23 +40,46 @@ class _Best(NamedTuple):
     trial: FrozenTrial | None
 
 
+@as_in(Optimizer)
 class Inspected:
-    """Methods to look inside, by what a sampler supplies."""
+    """Methods to look inside."""
 
     _declared: Searched | None
-
-    # -- supplied by samplers ------------------------------------------------------------------------------------
+    _views: Views
+    _lock: Any
+    #: A weak reference to the study that the sampler was last used for.
+    _latest: Callable[[], Study | None]
 
     @abstractmethod
+    def _raise_error_if_multi_objective(self, study: Study) -> None: ...
+
+    def _remember(self, study: Study) -> None:
+        """Make ``study`` the default of `predict` and similar methods; for a Hyperband bracket, its study."""
+        self._latest = weakref.ref(getattr(study, "_study", study))
+
     def _meant(self, study: Study | None) -> Study:
         """The ``study``, by default the one that the sampler was last used for."""
+        study = self._latest() if study is None else study
+        if study is None:
+            used = "no study yet" if self._latest is no_study else "a study that no longer exists"
+            raise ValueError(f"{type(self).__name__} has been used for {used}: pass study= to say which one is meant.")
+        study = checked(study)
+        self._raise_error_if_multi_objective(study)
+        return study
 
-    @abstractmethod
     def _looked_into(self, study: Study | None) -> tuple[Snapshot, Searched, FirstTrials]:
         """A snapshot of the study's optimizer, which knows all finished trials, its searched space, and the first
         trials at its points."""
-
-    # -- for users -----------------------------------------------------------------------------------------------
+        study = self._meant(study)
+        with self._lock, self._views.of(study) as used:
+            searched = used.searched()
+            if used.view.desk is not None:  # the space of the last suggestions
+                searched = searched.only(used.view.searched.distributions)
+            if self._declared is None:
+                _check_shown(used.trials, searched)
+            desk = used.brought_up(searched)
+            found = desk.optimizer.snapshot()
+            return found, desk.searched, FirstTrials(found, desk.told, used.trials)
 
     @overload
     def predict(self, params: Mapping[str, Any], study: Study | None = None) -> tuple[float, float]: ...
@@ -76,10 +102,6 @@ class Inspected:
 
     def predict_feasible(self, params: Any, study: Study | None = None) -> Any:
         """The probability that all constraints hold at one point, or an array (c,) for a sequence of ``c`` points.
-
-        Args:
-            params: as for `predict`.
-            study: by default the study that the sampler was last used for.
 
         Raises:
             ValueError: without constraints, before the first successful trial, or for points outside the search space.
@@ -107,7 +129,6 @@ class Inspected:
 
         Args:
             trial: one with intermediate values, of this study or another.
-            study: by default the study that the sampler was last used for.
 
         Raises:
             ValueError: if neither the trial nor a finished one has reported anything, the sampler uses no curves, or
@@ -135,12 +156,6 @@ class Inspected:
         ``study.best_params``, which belong to the luckiest trial. It may be a pruned trial; the value is then where the
         trial would have ended, as predicted from its reports.
 
-        Args:
-            study: by default the study that the sampler was last used for.
-            anywhere: whether parameters without a trial may be returned: the best by the model.
-            tolerance: how far parameters may be off when they are used, by name and in their units: what is best by the
-                model in the mean over such errors is returned, with this mean.
-
         Raises:
             ValueError: if there are several objectives (`front` has the best trials then), or trials have succeeded
                 without a parameter that has several possible values.
@@ -158,7 +173,6 @@ class Inspected:
         trial: its end is predicted from its reports.
 
         Args:
-            study: by default the study that the sampler was last used for.
             tolerance: as for `best_predicted`.
 
         Raises:
@@ -192,9 +206,6 @@ class Inspected:
         objective, the best first. Without noise they are ``study.best_trials``. If values are noisy,
         ``study.best_trials`` are the luckiest trials, and expected values are a better answer. Of trials with the same
         parameters or values, only the first is included.
-
-        Args:
-            study: by default the study that the sampler was last used for.
         """
         optimizer, _, first = self._looked_into(study)
         front = optimizer.front()
@@ -212,13 +223,6 @@ class Inspected:
 
         It uses the values of the complete trials that meet all constraints, in the order of their numbers, including
         lucky values if these are noisy.
-
-        Args:
-            reference: a value of each objective; trials that are worse in any of them do not count.
-            study: by default the study that the sampler was last used for.
-
-        Raises:
-            ValueError: if ``reference`` is not as many finite numbers as there are objectives.
         """
         optimizer, _, first = self._looked_into(study)
         at = optimizer.reference(reference)
@@ -235,19 +239,10 @@ class Inspected:
     ) -> Remaining:
         """What so many more trials would bring: how likely an improvement is, and how large.
 
-        It is forecast by how often and by how much the best value has improved so far, and corrected by what such
-        forecasts would have been worth earlier in the study. If values are noisy, expected values count; with
-        constraints, trials that meet them; of several objectives, the hypervolume of the front.
+        As `numbo.optimizers.Optimizer.remaining`, after all finished trials.
 
         Args:
             trials: their number; failed and pruned ones are trials, too.
-            study: by default the study that the sampler was last used for.
-            least: gains up to this one do not count as improvements, in the units of the objective.
-            reference: of several objectives, the point up to which the hypervolume is taken; by default the worst
-                values on the front, and a tenth of its range beyond.
-
-        Raises:
-            ValueError: for an unsupported value, or before trials have different values.
         """
         return self._optimizer_of(study)[0].remaining(trials, least=least, reference=reference)
 
@@ -257,28 +252,11 @@ class Inspected:
         """For how many more trials it pays to go on, and what they would bring; None if it does not pay.
 
         It pays if the expected gain of some number of trials, up to 100, exceeds their cost (`StopWhenDone`).
-
-        Args:
-            worth: the gain that has to come of a trial for it to pay, in the units of the objective; of several
-                objectives, of the hypervolume.
-            study: by default the study that the sampler was last used for.
-            reference: as for `remaining`.
-
-        Raises:
-            ValueError: as `remaining`.
         """
         return self._optimizer_of(study)[0].worthwhile(worth, reference=reference)
 
     def explain(self, study: Study | None = None, *, objective: int = 0) -> Explanation:
-        """A description of the model, and the time of the last suggestion.
-
-        Args:
-            study: by default the study that the sampler was last used for.
-            objective: the objective whose model is described, from 0.
-
-        Raises:
-            ValueError: before the first successful trial, or if there is no such objective.
-        """
+        """A description of the model, and the time of the last suggestion."""
         optimizer, searched = self._optimizer_of(study)
         words = searched.words()
         found = optimizer.objective(objective).explain()
@@ -302,7 +280,7 @@ def _met(trial: FrozenTrial) -> bool:
     return not any(value > 0.0 for value in _records.constraints_of(trial).values())
 
 
-def check_shown(trials: Sequence[FrozenTrial], searched: Searched) -> None:
+def _check_shown(trials: Sequence[FrozenTrial], searched: Searched) -> None:
     """Raise a `NothingVaries` if no trial has succeeded with a parameter of the ``searched`` space."""
     shown = (t for t in trials if t.state in (TrialState.COMPLETE, TrialState.PRUNED))
     if any(trial.distributions.keys() & searched.distributions.keys() for trial in shown):
@@ -314,3 +292,7 @@ def check_shown(trials: Sequence[FrozenTrial], searched: Searched) -> None:
         "There is nothing to look at: no trial of the study has succeeded with a parameter that has several possible "
         f"values{failed}."
     )
+
+
+def no_study() -> None:
+    return None

@@ -16,18 +16,12 @@ from optuna.trial import FrozenTrial
 
 from numbo.inspection.words import rounded
 from numbo.optimizers import Explanation
-from numbo.optuna._algorithms import BBKBSampler, BKBSampler, GPUCBSampler, GSSBOSampler, SBPESampler
+from numbo.optuna import _algorithms
 from numbo.optuna._looking import best_predicted_trial, explain, front, predict, predict_feasible
 from numbo.optuna._records import constraints_of
+from numbo.optuna._samplers import NumboSampler
 from numbo.optuna._unchanged import file_of, unchanged
 
-SAMPLERS = {
-    "GSSBO": GSSBOSampler,
-    "GPUCB": GPUCBSampler,
-    "BKB": BKBSampler,
-    "BBKB": BBKBSampler,
-    "SBPE": SBPESampler,
-}
 #: Plots of a study of one objective, and of several: their names in `numbo.plot`, and what they show.
 PLOTS = {
     "plot_subset": "All trials",
@@ -103,7 +97,7 @@ def look(storage: str, name: str | None, sampler: str, page: Path | None) -> str
     Args:
         storage: the URL of a database, or the path of an SQLite file or of a journal. It is not changed.
         name: of the study; None if there is one only.
-        sampler: one of `SAMPLERS`, whose model is asked.
+        sampler: the name of an algorithm, whose model is asked.
         page: the file to write.
 
     Raises:
@@ -146,7 +140,7 @@ def _study(storage: str, name: str | None, sampler: str) -> Study:
         raise ValueError(f"STUDY must be one of the {len(names)} studies in the storage: {listed}.")
     if name is not None and name not in names:
         raise ValueError(f"STUDY must be one of the studies in the storage, {listed}; got {name!r}.")
-    made = SAMPLERS[sampler](seed=0)
+    made: NumboSampler = getattr(_algorithms, f"{sampler}Sampler")(seed=0)
     study = optuna.load_study(study_name=name or names[0], storage=opened, sampler=made)
     made._raise_error_if_multi_objective(study)
     return study

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import secrets
 import threading
-import weakref
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -22,23 +21,21 @@ from numbo import _checks
 from numbo._descriptions import complete
 from numbo._forks import StartsAnew
 from numbo._settings import INITIAL, Settings, as_call
-from numbo.optimizers import Optimizer, Snapshot, Suggestion
+from numbo.optimizers import Optimizer
 from numbo.optuna import _earlier, _records
 from numbo.optuna._allowed import allowing, check_names, first_value
 from numbo.optuna._callable import ConstraintsFunc, checked_constraints, of_an_instance
 from numbo.optuna._distributions import Searched, SearchSpace, declared, left_out, to_dimension, to_external, to_space
 from numbo.optuna._fixed import fixed_params, held, within
-from numbo.optuna._inspection import Inspected, check_shown
+from numbo.optuna._inspection import Inspected, no_study
+from numbo.optuna._proposal import Proposal
 from numbo.optuna._timers import Timers
-from numbo.optuna._view import FirstTrials, StudyView, checked, too_many
+from numbo.optuna._view import too_many
 from numbo.optuna._views import Views
 from numbo.spaces import Float, Space, Table
 from numbo.spaces.known import NOTHING, Known
 from numbo.trials.earlier import EarlierStudy
 from numbo.warming.ahead import compile_ahead
-
-#: Number of attempts to choose a point that no other process has chosen, before a point may be repeated.
-ATTEMPTS = 32
 
 
 class NumboSampler(Inspected, StartsAnew, BaseSampler):
@@ -79,10 +76,6 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         allowed: what is known of the parameters together, as `numbo.Space` takes it: `numbo.Linear`, `numbo.Mixture`,
             `numbo.Order`, `numbo.Nonzero`, or functions of the parameters by name. It holds for all suggestions, but
             not for what an ``independent_sampler`` adds.
-        prior: what is believed of good values, by the names of parameters, as `numbo.Space` takes it: `numbo.Guess`,
-            weights of all categories, or a function of the value. The first trials are there, and it is believed less
-            with each.
-        default: usual values of parameters by name. The first trial has them, and others differ only where it pays.
         settings: all settings of the algorithm, as its optimizer in `numbo` takes them; settings given by name take
             precedence. Trials count as failures if they failed, or were pruned before their first report.
 
@@ -97,7 +90,6 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
     _budget: float | None = None
     _timeout: float | None = None
     _known: Known = NOTHING
-    _latest: Callable[[], Study | None]
 
     def __init__(
         self,
@@ -159,7 +151,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if hasattr(cls, "_optimizer"):
-            complete(cls, cls._optimizer, cls._optimizer.settings_class)
+            complete(cls, cls._optimizer, cls._optimizer.settings_class, Known)
 
     def _make(
         self, searched: Searched, space: Space | Table, directions: tuple[str, ...], constraints: tuple[str, ...]
@@ -196,11 +188,13 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             return self._declared.without_single().distributions
         if self._refuses(study):
             return {}
-        with self._lock, self._views.of(study) as (view, trials):
-            self._space_known = view.space.known
+        with self._lock, self._views.of(study, trial) as used:
+            self._space_known = used.view.space.known
             if not isinstance(study._storage, InMemoryStorage):  # there nobody looks again, and a read costs nothing
-                self._views.keep(study, trial, trials)
-            return dict(view.known_space(trials, trial.number).distributions)  # samplers that wrap this one change it
+                self._views.keep(study, trial, used.trials)
+            return dict(
+                used.view.known_space(used.trials, trial.number).distributions
+            )  # samplers that wrap this one change it
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -209,61 +203,16 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         if not search_space:
             return {}
         given = fixed_params(study, trial)
-        with self._lock, self._views.of(study, trial) as (view, trials):
-            searched = self._views.searched(study, view, trials, trial.number)
+        with self._lock, self._views.of(study, trial, anew=False) as used:
+            searched = used.searched()
             if not given.keys() >= searched.distributions.keys() - search_space.keys():
                 searched = searched.only(search_space)  # a parameter missing from the space has no known value
-            optimizer = self._views.brought_up(study, view, trials, searched, trial.number, self._make)
-            searched = view.searched
-            fixed = held(trial, view.identity, given, searched.distributions, optimizer.space)
-            suggestion = optimizer.suggest((self._seed, trial.number), position=trial.number, fixed=fixed)
-            point = self._publish(study, trial, view, suggestion, fixed)
-            if not isinstance(study._storage, InMemoryStorage):  # in memory the lock suffices
-                point = self._settle(study, trial, view, optimizer, point, fixed)
-            params = to_external(point | fixed, searched.distributions)
+            desk = used.brought_up(searched)
+            distributions = desk.searched.distributions
+            fixed = held(trial, desk.identity, given, distributions, desk.optimizer.space)
+            point = Proposal(used, desk, trial, fixed, self._seed).made()
+            params = to_external(point | fixed, distributions)
         return {name: params[name] for name in search_space if name in params}
-
-    def _settle(
-        self,
-        study: Study,
-        trial: FrozenTrial,
-        view: StudyView,
-        optimizer: Optimizer,
-        point: dict[str, Any],
-        fixed: Mapping[str, Any],
-    ) -> dict[str, Any]:
-        """The published ``point``, or another point, that no other process has chosen at the same time.
-
-        Each process publishes its point and then checks, so the second process sees the point of the first, whose
-        result may be known by then. After a collision the first retry asks the model again. Later retries take random
-        points of the design, where another collision is unlikely. Each new point is published and checked, too.
-        """
-        known = optimizer.n_told
-        for attempt in range(1, ATTEMPTS + 1):
-            trials = study._get_trials(deepcopy=False, use_cache=False)
-            view.sync(trials)
-            view.hold_running(trials, trial.number)
-            free = not optimizer.taken(optimizer.space.encode(point), known)
-            if free or optimizer.exhausted or point.keys() <= fixed.keys():
-                break
-            seed = (self._seed, trial.number, attempt)
-            if attempt == 1:
-                suggestion = optimizer.suggest(seed, position=trial.number, fixed=fixed)
-            else:
-                suggestion = optimizer.suggest_anywhere(seed, fixed=fixed)
-            point = self._publish(study, trial, view, suggestion, fixed)
-        return point
-
-    def _publish(
-        self, study: Study, trial: FrozenTrial, view: StudyView, suggestion: Suggestion, fixed: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """The parameters of a suggestion, after writing them to the storage for other processes."""
-        assert view.optimizer is not None
-        point: dict[str, Any] = view.optimizer.space.decode(suggestion.x)
-        point |= {name: fixed[name] for name in point.keys() & fixed.keys()}  # to the last digit
-        _records.publish(study, trial, view.identity, point, suggestion.origin)
-        view.note(study)
-        return point
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
@@ -316,16 +265,16 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         """
         if distribution.single():
             return None
-        with self._lock, self._views.of(study) as (view, trials):
-            searched = self._views.searched(study, view, trials, trial.number)
+        with self._lock, self._views.of(study, trial) as used:
+            searched = used.searched()
             if searched.table is not None or type(searched.distributions.get(name)) is not type(distribution):
                 return None
-            optimizer = self._views.brought_up(study, view, trials, searched, trial.number, self._make)
-            published = _records.read(trial, view.identity).params
-            given = published | within(fixed_params(study, trial), searched.distributions, optimizer.space)
+            desk = used.brought_up(searched)
+            published = _records.read(trial, desk.identity).params
+            given = published | within(fixed_params(study, trial), searched.distributions, desk.optimizer.space)
             given.pop(name, None)
             seed = (self._seed, trial.number, zlib.crc32(name.encode()))
-            found = optimizer.suggest_value(name, given, to_dimension(distribution), seed)
+            found = desk.optimizer.suggest_value(name, given, to_dimension(distribution), seed)
         return None if found is None else to_external({name: found}, {name: distribution})[name]
 
     def reseed_rng(self) -> None:
@@ -363,33 +312,6 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
         if self._independent_sampler is not None:
             self._independent_sampler.after_trial(study, trial, state, values)
 
-    # -- looking inside ----------------------------------------------------------------------------------------
-
-    def _remember(self, study: Study) -> None:
-        """Make ``study`` the default of `predict` and similar methods; for a Hyperband bracket, its study."""
-        self._latest = weakref.ref(getattr(study, "_study", study))
-
-    def _meant(self, study: Study | None) -> Study:
-        """The ``study``, by default the one that the sampler was last used for."""
-        study = self._latest() if study is None else study
-        if study is None:
-            used = "no study yet" if self._latest is _no_study else "a study that no longer exists"
-            raise ValueError(f"{type(self).__name__} has been used for {used}: pass study= to say which one is meant.")
-        study = checked(study)
-        self._raise_error_if_multi_objective(study)
-        return study
-
-    def _looked_into(self, study: Study | None) -> tuple[Snapshot, Searched, FirstTrials]:
-        study = self._meant(study)
-        with self._lock, self._views.of(study) as (view, trials):
-            searched = self._views.searched(study, view, trials, -1)
-            if view.optimizer is not None:  # the space of the last suggestions
-                searched = searched.only(view.searched.distributions)
-            if self._declared is None:
-                check_shown(trials, searched)
-            found = self._views.brought_up(study, view, trials, searched, -1, self._make).snapshot()
-            return found, view.searched, FirstTrials(found, view.told, trials)
-
     # -- state -------------------------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
@@ -404,10 +326,6 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
 
     def _start(self) -> None:
         super()._start()
-        self._views = Views(self._known, self._declared, self._cost, Timers(self._timeout))
-        self._latest = _no_study
+        self._views = Views(self._known, self._declared, self._cost, Timers(self._timeout), self._make)
+        self._latest = no_study
         self._lock = threading.RLock()
-
-
-def _no_study() -> None:
-    return None

@@ -13,6 +13,7 @@ from optuna import logging
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from numbo._descriptions import complete
 from numbo.inspection import Ending, usual_interval
 from numbo.inspection.fronts import reference_of
 from numbo.optuna import _records
@@ -36,11 +37,6 @@ class StopWhenDone:
     ``"optuna.numbo"`` says at info level why a study ended. A study that is continued afterwards starts to wait anew.
 
     Args:
-        worth: the gain that has to come of a trial, or of an hour, for it to pay, in the units of the objective; of
-            several objectives, of the hypervolume.
-        per: ``"trial"`` or ``"hour"``. Of an hour, the time that workers together take for a trial counts.
-        patience: number of finished trials in a row after which the forecast has to say so.
-        n_startup_trials: number of trials that have to finish before, unless every point of a finite space was tried.
         reference: of several objectives, the point up to which the hypervolume is taken; by default the worst values on
             the front, and a tenth of its range beyond.
 
@@ -88,15 +84,16 @@ class StopWhenDone:
         study.stop()
 
 
+complete(StopWhenDone, Ending)
+
+
 def _exhausted(study: Study) -> bool:
     """Whether every point of a finite space was tried, or runs, and a repeat would say nothing."""
     sampler = sampler_of(study)
     study = checked(study)
-    with sampler._lock, sampler._views.of(study) as (view, trials):
-        searched = sampler._views.searched(study, view, trials, -1)
-        if not searched.distributions:
-            return False
-        return sampler._views.brought_up(study, view, trials, searched, -1, sampler._make).exhausted
+    with sampler._lock, sampler._views.of(study) as used:
+        searched = used.searched()
+        return bool(searched.distributions) and used.brought_up(searched).optimizer.exhausted
 
 
 def _hours(finished: Sequence[FrozenTrial]) -> float:

@@ -57,19 +57,20 @@ class GSSBOSearch(NumboSearch):
 
 
 class _BoundedSearch(NumboSearch):
-    """A searcher with confidence bounds whose failure probability depends on the number of trials."""
+    """A searcher with confidence bounds whose failure probability depends on the number of trials.
+
+    Args:
+        settings: all settings of the algorithm, as its optimizer in `numbo` takes them; settings given by name take
+            precedence. ``delta`` follows from the ``num_samples`` of the `TuneConfig` unless it is set, or is 0.1
+            without them.
+    """
 
     def _from_num_samples(self, num_samples: int) -> dict[str, Any]:
         return {"delta": min(0.5, 1.0 / num_samples)}
 
 
 class BKBSearch(_BoundedSearch):
-    """BKB: GP-UCB on a sparse posterior of all trials.
-
-    Args:
-        settings: all settings of the algorithm, `numbo.BKBSettings`; settings given by name take precedence. ``delta``
-            follows from the ``num_samples`` of the `TuneConfig` unless it is set, or is 0.1 without them.
-    """
+    """BKB: GP-UCB on a sparse posterior of all trials."""
 
     _optimizer = BKB
 
@@ -91,12 +92,7 @@ class BKBSearch(_BoundedSearch):
 
 
 class BBKBSearch(_BoundedSearch):
-    """BBKB: batched GP-UCB on a sparse posterior of all trials, for many workers.
-
-    Args:
-        settings: all settings of the algorithm, `numbo.BBKBSettings`; settings given by name take precedence. ``delta``
-            follows from the ``num_samples`` of the `TuneConfig` unless it is set, or is 0.1 without them.
-    """
+    """BBKB: batched GP-UCB on a sparse posterior of all trials, for many workers."""
 
     _optimizer = BBKB
 

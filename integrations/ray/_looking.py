@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
+from numbo._descriptions import as_in
 from numbo._types import Array
 from numbo.optimizers import Explanation, Optimizer, Remaining, Snapshot
-from numbo.ray._domains import TuneSpace
 from numbo.ray._stored import StoredSearch
 
 
+@as_in(Optimizer)
 class InspectedSearch(StoredSearch):
     """A searcher whose model can be looked at."""
-
-    @abstractmethod
-    def _ready(self) -> tuple[TuneSpace, Optimizer]: ...
 
     @overload
     def predict(self, config: Mapping[str, Any]) -> tuple[float, float]: ...
@@ -68,10 +65,7 @@ class InspectedSearch(StoredSearch):
         best result, which is the luckiest of all trials. It may be a trial that was stopped early; the value is then
         where the trial would have ended, as predicted from its reports.
 
-        Args:
-            anywhere: whether a config without a trial may be returned: the best by the model.
-            tolerance: how far parameters may be off when they are used, by the names of their paths and in their units:
-                what is best by the model in the mean over such errors is returned, with this mean.
+        Names in ``tolerance`` are those of paths, such as ``"a/b"``.
 
         Raises:
             ValueError: if there are several metrics, of which `front` has the trade-offs.
@@ -93,26 +87,19 @@ class InspectedSearch(StoredSearch):
         return [(space.to_config(params), values) for params, values in opt.front()]
 
     def hypervolumes(self, reference: Sequence[float]) -> Array:
-        """The volume (n,) that the front dominates after each trial (`numbo.optimizers.Optimizer.hypervolumes`)."""
+        """The volume (n,) that the front dominates after each of the ``n`` trials, up to a ``reference`` point."""
         return self._ready()[1].hypervolumes(reference)
 
     def remaining(self, trials: int, *, least: float = 0.0, reference: Sequence[float] | None = None) -> Remaining:
-        """What so many more trials would bring, in the units of the metric (`numbo.optimizers.Optimizer.remaining`)."""
+        """What so many more trials would bring, in the units of the metric."""
         return self._ready()[1].remaining(trials, least=least, reference=reference)
 
     def worthwhile(self, worth: float, *, reference: Sequence[float] | None = None) -> Remaining | None:
-        """For how many more trials it pays to go on, by the metric (`numbo.optimizers.Optimizer.worthwhile`)."""
+        """For how many more trials it pays to go on, by the metric."""
         return self._ready()[1].worthwhile(worth, reference=reference)
 
     def explain(self, *, objective: int = 0) -> Explanation:
-        """A description of the model, and the time of the last suggestion.
-
-        Args:
-            objective: the metric whose model is described, from 0.
-
-        Raises:
-            ValueError: before the first success, or if there is no such metric.
-        """
+        """A description of the model, and the time of the last suggestion."""
         return self._ready()[1].explain(objective)
 
     def inspected(self) -> tuple[Snapshot, Callable[[str, Any], Any]]:

@@ -71,10 +71,6 @@ class NumboSearch(LearningSearch):
         allowed: what is known of the parameters together, as `numbo.Space` takes it: `numbo.Linear`, `numbo.Mixture`,
             `numbo.Order` and `numbo.Nonzero` of the names of parameters, ``"a/b"`` if nested, and functions of configs
             without constants. It holds for all suggestions.
-        prior: what is believed of good values, by the names of parameters, as `numbo.Space` takes it: `numbo.Guess`,
-            weights of all categories, or a function of the value. The first trials are there, and it is believed less
-            with each.
-        default: usual values of parameters by name. The first trial has them, and others differ only where it pays.
         settings: all settings of the algorithm, as its optimizer in `numbo` takes them; settings given by name take
             precedence.
 
@@ -151,7 +147,7 @@ class NumboSearch(LearningSearch):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if hasattr(cls, "_optimizer"):
-            complete(cls, cls._optimizer, cls._optimizer.settings_class)
+            complete(cls, cls._optimizer, cls._optimizer.settings_class, Known)
 
     def __repr__(self) -> str:
         given = {name: value or None for name, value in self._given.items() if name != "space"}

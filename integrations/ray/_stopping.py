@@ -11,6 +11,7 @@ from typing import Any
 
 from ray.tune import Stopper
 
+from numbo._descriptions import complete
 from numbo.inspection import Ending, usual_interval
 from numbo.inspection.ending import NEWEST
 from numbo.ray._searchers import NumboSearch
@@ -33,11 +34,6 @@ class StopWhenDone(Stopper):
 
     Args:
         search: one of numbo's searchers, the one of the run, perhaps in a `ConcurrencyLimiter`.
-        worth: the gain that has to come of a trial, or of an hour, for it to pay, in the units of the metric; of
-            several metrics, of the hypervolume.
-        per: ``"trial"`` or ``"hour"``. Of an hour, the time that workers together take for a trial counts.
-        patience: number of finished trials in a row after which the forecast has to say so.
-        n_startup_trials: number of trials that have to finish before, unless every point of a finite space was tried.
         reference: of several metrics, the point up to which the hypervolume is taken; by default the worst values on
             the front, and a tenth of its range beyond.
 
@@ -82,6 +78,9 @@ class StopWhenDone(Stopper):
         if self._ended:
             logger.info(self._ending.reason("run", told))
         return self._ended
+
+
+complete(StopWhenDone, Ending)
 
 
 def _searcher(given: Any) -> NumboSearch:

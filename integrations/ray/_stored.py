@@ -18,6 +18,7 @@ from ray.tune.search.repeater import TRIAL_INDEX
 
 from numbo import _checks
 from numbo.optimizers import Optimizer
+from numbo.ray._domains import TuneSpace
 from numbo.ray._snapshot import PREVIOUS, Setup, TrialSnapshot, read_setup, read_trials, state_files
 from numbo.run.timer import Timer
 
@@ -70,8 +71,8 @@ class StoredSearch(Searcher):
     # -- supplied by searchers -------------------------------------------------------------------------------------
 
     @abstractmethod
-    def _ready(self) -> Any:
-        """Raise `RuntimeError` if metric, mode or space are missing."""
+    def _ready(self) -> tuple[TuneSpace, Optimizer]:
+        """The space and its optimizer; `RuntimeError` if metric, mode or space are missing."""
 
     @abstractmethod
     def _set_up(self, setup: Setup) -> None:

@@ -61,24 +61,11 @@ __all__ = [
     "warmup",
 ]
 
+#: Where names are that are not in `numbo.optimizers`.
 _HOMES = {
-    "Arms": "numbo.spaces",
-    "BBKB": "numbo.optimizers",
-    "BKB": "numbo.optimizers",
-    "GPUCB": "numbo.optimizers",
-    "GSSBO": "numbo.optimizers",
-    "SBPE": "numbo.optimizers",
-    **dict.fromkeys(
-        ("BBKBSettings", "BKBSettings", "GPUCBSettings", "GSSBOSettings", "SBPESettings"), "numbo.optimizers"
-    ),
-    "Categorical": "numbo.spaces",
+    **dict.fromkeys(("Arms", "Categorical", "Float", "Guess", "Int", "Linear", "Mixture"), "numbo.spaces"),
+    **dict.fromkeys(("Nonzero", "Order", "Space", "Table"), "numbo.spaces"),
     "EarlierStudy": "numbo.trials.earlier",
-    "Float": "numbo.spaces",
-    "Guess": "numbo.spaces",
-    "Int": "numbo.spaces",
-    **dict.fromkeys(("Linear", "Mixture", "Nonzero", "Order"), "numbo.spaces"),
-    "Space": "numbo.spaces",
-    "Table": "numbo.spaces",
     "select_subset": "numbo.selection",
     "warmup": "numbo.warming.first_use",
 }
@@ -94,9 +81,9 @@ _hooks.do_before_ask(_compile_ahead)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'numbo' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    return getattr(importlib.import_module(_HOMES.get(name, "numbo.optimizers")), name)
 
 
 def __dir__() -> list[str]:

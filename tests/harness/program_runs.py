@@ -332,14 +332,14 @@ class Runner:
         """Every other running trial whose values were known when one was suggested is pending."""
         view = self.view()
         number = trial.number
-        if view is None or view.optimizer is None or not self.program.rolling or self.notes[number].given:
+        if view is None or view.desk is None or not self.program.rolling or self.notes[number].given:
             return
         if not _published(self.frozen(trial)):
             return
         for other in self.running.keys() & self.played:
             trial = self.running[other]
             frozen = self.frozen(trial)
-            known = view._running.get(other)
+            known = view.desk._running.get(other)
             if known is None or known[1] is not None:  # it was not looked for, or is pending
                 continue
             searched = view.searched.distributions
@@ -474,12 +474,12 @@ class Runner:
             if "nothing to look at" not in str(error):
                 raise
         view = self.view()
-        if view is None or view.optimizer is None:
+        if view is None or view.desk is None:
             return
         named = any("finished trials are not learned" in text for text in warned)
         searched = view.searched.distributions
         for trial in self.all():
-            if trial.number in view.told or not trial.state.is_finished():
+            if trial.number in view.desk.told or not trial.state.is_finished():
                 continue
             params = {name: value for name, value in trial.params.items() if name in searched}
             if trial.state == TrialState.COMPLETE and not named:

@@ -39,7 +39,7 @@ def state_mb(study: optuna.Study) -> float:
     if not isinstance(sampler, NumboSampler):
         return 0.0
     (view,) = sampler._views.values()
-    return 0.0 if view.optimizer is None else len(pickle.dumps(view.optimizer.state_dict())) / 2**20
+    return 0.0 if view.desk is None else len(pickle.dumps(view.desk.optimizer.state_dict())) / 2**20
 
 
 def endure(sampler: str, trials: int, results: Path) -> None:

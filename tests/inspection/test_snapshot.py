@@ -10,7 +10,7 @@ from tests.helpers import MOSTLY, configured, inside, over_seeds, seeded
 from tests.inspection.runs import ALGORITHMS, ARMS, SPACE, algorithms, objective, run
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, BBKBSettings, Float, GPUCBSettings, GSSBOSettings, Space
-from numbo.inspection import snapshot as snapshots
+from numbo.inspection import recommendation
 
 
 @algorithms
@@ -238,13 +238,13 @@ def test_the_best_point_anywhere_is_at_least_as_good_by_the_model(make, noise):
 
 
 def test_a_recommendation_under_noise_is_made_by_a_model_of_more_than_the_subset(monkeypatch):
-    recommending, original = [], snapshots.recommending_view
+    recommending, original = [], recommendation.recommending_view
 
     def spy(*args, **options):
         recommending.append(original(*args, **options))
         return recommending[-1]
 
-    monkeypatch.setattr(snapshots, "recommending_view", spy)
+    monkeypatch.setattr(recommendation, "recommending_view", spy)
     subset = ALGORITHMS["GSSBO-subset"]
     noisy, plain = run(subset, 60, 0.5).snapshot(), run(subset, 60).snapshot()
     assert len(noisy.explain().members) == 20

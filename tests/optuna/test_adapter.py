@@ -706,7 +706,7 @@ def test_what_was_seen_between_the_space_and_the_suggestion_is_known(tmp_path):
     study.add_trial(study.trials[0])
     sampler.best_predicted(study)
     sampler.sample_relative(study, trial, space)
-    assert len(view_of(study).told) == 7
+    assert len(view_of(study).desk.told) == 7
 
 
 @pytest.mark.parametrize("storage", ["memory", "sqlite"])

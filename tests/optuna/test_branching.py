@@ -306,7 +306,7 @@ def test_a_branch_that_always_fails_is_left_though_it_shares_a_parameter(cls):
     failed = study.get_trials(states=[TrialState.FAIL])
     assert len(failed) < 15, MOSTLY  # all but six, as long as failures were no evidence
     view = view_of(study)
-    assert sorted([*view.told, 39]) == list(range(40))  # nothing but the last trial is unknown
+    assert sorted([*view.desk.told, 39]) == list(range(40))  # nothing but the last trial is unknown
     assert view.searched.words()["rate"] == "model is mlp or gbm"
 
 
@@ -347,7 +347,7 @@ def test_what_running_trials_have_asked_for_is_known():
     other.suggest_categorical("model", ["svm", "mlp", "gbm"])
     view = view_of(study)
     assert view.searched.words()["rate"] == "model is mlp or gbm"
-    assert view.optimizer.holds(running.number)
+    assert view.desk.optimizer.holds(running.number)
     fresh = type(view)()
     trials = study.get_trials(deepcopy=False)
     fresh.sync(trials)

@@ -39,7 +39,7 @@ def named(trial):
 
 def constraints(study):
     """The values of the constraints (n, q) that the optimizer of a study has learned, which hold up to 0."""
-    return trials_told(view_of(study).optimizer)["C"]
+    return trials_told(view_of(study).desk.optimizer)["C"]
 
 
 @SAMPLERS

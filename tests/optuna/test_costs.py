@@ -51,7 +51,7 @@ def points(n, seed=0):
 def optimizer_of(sampler, study):
     sampler.explain(study=study)
     (view,) = sampler._views.values()
-    return view.optimizer
+    return view.desk.optimizer
 
 
 def costs_of(sampler, study):
@@ -181,7 +181,7 @@ def test_a_running_trial_costs_what_it_has_said():
     def left():
         study.sampler.explain(study)
         (view,) = study.sampler._views.values()
-        run = view.optimizer._run
+        run = view.desk.optimizer._run
         return run, run.costs.left(run.history)
 
     run, before = left()
@@ -204,7 +204,7 @@ def timed(monkeypatch, **options):
 def time_of(study):
     study.sampler.explain(study)
     (view,) = study.sampler._views.values()
-    return view.optimizer._run.costs.time
+    return view.desk.optimizer._run.costs.time
 
 
 def test_what_the_clock_leaves_of_the_timeout(monkeypatch):

@@ -200,12 +200,12 @@ def test_values_that_a_waiting_trial_has_are_given_values(way, storage, tmp_path
         study.optimize(objective, n_trials=1)
         trial = study.trials[-1]
         assert trial.params["x"] == x
-        record = _records.read(trial, view_of(study).identity)
+        record = _records.read(trial, view_of(study).desk.identity)
         assert record == (trial.params, record.origin, trial.number)
         misses.append(abs(trial.params["y"] - x))
     assert np.median(misses) < 0.2, MOSTLY
     optimizer_of(study)
-    assert view_of(study).told == list(range(28))
+    assert view_of(study).desk.told == list(range(28))
 
 
 @pytest.mark.parametrize("space", [None, XY])
@@ -216,7 +216,7 @@ def test_a_trial_that_is_run_again_has_the_whole_suggestion(space):
     dead = study.ask()
     dead.suggest_float("x", 0, 1)
     study.tell(dead, state=TrialState.FAIL)
-    suggested = _records.read(study.trials[8], view_of(study).identity).params
+    suggested = _records.read(study.trials[8], view_of(study).desk.identity).params
     retry = retry_callback()
     for number in (9, 10):  # it dies a second time
         retry(study, study.trials[-1])
@@ -227,7 +227,7 @@ def test_a_trial_that_is_run_again_has_the_whole_suggestion(space):
             study.tell(again, state=TrialState.FAIL)
     assert again.suggest_float("y", 0, 1) == suggested["y"]
     study.tell(again, 0.5)
-    assert _records.read(study.trials[-1], view_of(study).identity)[::2] == (suggested, 10)
+    assert _records.read(study.trials[-1], view_of(study).desk.identity)[::2] == (suggested, 10)
     changed = create_trial(
         params={"x": 0.25},
         distributions={"x": XY["x"]},

@@ -158,7 +158,7 @@ def test_trials_that_failed_were_added_enqueued_and_copied(sampler):
     assert [study.trials[i].params["x"] for i in (9, 10)] == [0.25, 0.75]
     assert len(points) == 29
     failed = [t.state != TrialState.COMPLETE for t in study.trials[:29]]
-    numbers = view_of(study).told
+    numbers = view_of(study).desk.told
     assert np.isnan(values).all(axis=1).tolist() == [failed[n] for n in numbers]
     assert [tuple(p) for p in points] == [tuple(study.trials[n].params.values()) for n in numbers]
 

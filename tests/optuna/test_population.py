@@ -29,7 +29,7 @@ def test_a_sampler_that_meets_a_study_has_the_population_of_the_one_that_made_it
     engines = []
     for study in (whole, met):
         study.optimize(objective, n_trials=1)
-        optimizer = view_of(study).optimizer
+        optimizer = view_of(study).desk.optimizer
         optimizer._engines[1]._up_to_date(optimizer._run.history)  # whoever's turn the last trial was
         engines.append(optimizer.state_dict()["model"]["engines"][1])
     asked = [Origin.of(int(one)).engine for one in optimizer.state_dict()["run"]["history"]["origins"]]

@@ -139,9 +139,9 @@ def test_samplers_learn_from_the_last_report_of_pruned_trials(sampler):
     study.optimize(objective, n_trials=20)
     study.ask(SPACE)
     view = view_of(study)
-    assert view.told == list(range(20))
-    values = view.optimizer.observations[1]
-    final = trials_told(view.optimizer)["final"]
+    assert view.desk.told == list(range(20))
+    values = view.desk.optimizer.observations[1]
+    final = trials_told(view.desk.optimizer)["final"]
     for number, trial in enumerate(study.trials[:20]):
         x = trial.params["x"]
         if number % 5 == 4:
@@ -204,7 +204,7 @@ def test_torn_reports_do_no_harm(torn):
     assert not should_prune(trial)
     report(trial, (0.6, 0.25), 4)  # in place of the one before
     assert should_prune(trial)
-    assert view_of(study).optimizer.observations[1].tolist() == [[0.5, 0.25]] * 5
+    assert view_of(study).desk.optimizer.observations[1].tolist() == [[0.5, 0.25]] * 5
 
 
 WORKER = """

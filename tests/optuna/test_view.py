@@ -46,15 +46,15 @@ def viewed(trials, space=SPACE, view=None, current=-1, **goal):
     def make(domain, constraints):
         return GSSBO(domain, seed=0, constraints=constraints, **({"direction": "minimize"} | goal))
 
-    view.optimizer_over(declared(space), trials, make)
+    view.desk_over(declared(space), trials, make)
     view.hold_running(trials, current)
     return view
 
 
 def told(view):
     """The points and values that the optimizer was told."""
-    X, values = view.optimizer.observations
-    return [(view.optimizer.space.decode(x), value) for x, value in zip(X, values.tolist(), strict=True)]
+    X, values = view.desk.optimizer.observations
+    return [(view.desk.optimizer.space.decode(x), value) for x, value in zip(X, values.tolist(), strict=True)]
 
 
 # -- which trials ------------------------------------------------------------------------------------------------------
@@ -63,28 +63,28 @@ def told(view):
 def test_trials_are_told_once_in_the_order_in_which_they_finished():
     trials = [trial(0, {"x": 0.0}, end=30.0), trial(1, {"x": 0.1}, end=10.0), running(2, {"x": 0.2})]
     view = viewed(trials)
-    assert view.told == [1, 0]
+    assert view.desk.told == [1, 0]
     trials = [*trials[:2], trial(2, {"x": 0.2}, end=20.0), trial(3, {"x": 0.3}, end=15.0)]
     assert viewed(trials, view=view) is view
-    assert view.told == [1, 0, 3, 2]
+    assert view.desk.told == [1, 0, 3, 2]
     viewed(trials, view=view)
-    assert view.told == [1, 0, 3, 2]
-    assert view.optimizer.n_told == 4
-    assert viewed(trials).told == [1, 3, 2, 0]  # a new view knows all at once
+    assert view.desk.told == [1, 0, 3, 2]
+    assert view.desk.optimizer.n_told == 4
+    assert viewed(trials).desk.told == [1, 3, 2, 0]  # a new view knows all at once
 
 
 def test_the_optimizer_is_kept_until_the_space_or_the_constraints_change():
     trials = [trial(0, {"x": 0.0, "k": 1})]
     view = viewed(trials)
-    first = view.optimizer
+    first = view.desk.optimizer
     trials.append(trial(1, {"x": 0.1, "k": 1}))
-    assert viewed(trials, view=view).optimizer is first
+    assert viewed(trials, view=view).desk.optimizer is first
     trials.append(trial(2, {"x": 0.2, "k": 1}, system_attrs={"constraints": [0.5]}))
-    second = viewed(trials, view=view).optimizer
+    second = viewed(trials, view=view).desk.optimizer
     assert second is not first
     assert (second.constraints, second.n_told, view.constraints) == (("0",), 3, ("0",))
-    assert view.optimizer.snapshot().met.tolist() == [True, True, False]
-    third = viewed(trials, {"x": SPACE["x"]}, view).optimizer
+    assert view.desk.optimizer.snapshot().met.tolist() == [True, True, False]
+    third = viewed(trials, {"x": SPACE["x"]}, view).desk.optimizer
     assert third is not second
     assert (third.space.names, third.n_told) == (["x"], 3)
 
@@ -160,7 +160,7 @@ def test_the_values_of_several_objectives():
         trial(2, {"x": 0.2}, state=TrialState.FAIL, user_attrs=reports),
     ]
     view = viewed(trials, direction=None, directions=["minimize", "maximize"])
-    values = view.optimizer.observations[1]
+    values = view.desk.optimizer.observations[1]
     assert values[:2].tolist() == [[1.0, 2.0], [0.5, 0.25]]
     assert all(map(math.isnan, values[2]))
 
@@ -206,7 +206,7 @@ def test_the_point_of_a_finished_trial(params, attrs, point):
 )
 def test_the_point_of_a_running_trial(params, attrs, point):
     view = viewed([running(0, params, system_attrs=attrs)])
-    assert view.optimizer.pending == ([] if point is None else [point])
+    assert view.desk.optimizer.pending == ([] if point is None else [point])
 
 
 @pytest.mark.filterwarnings("ignore:. of . finished trials are not learned")
@@ -214,8 +214,8 @@ def test_trials_without_a_searched_parameter_and_out_of_range_are_not_told():
     narrow = {"x": FloatDistribution(0.0, 0.5)}
     trials = [trial(0, {"k": 1}), trial(1, {"x": 0.75}), trial(2, {"x": 0.25}), running(3, {"x": 0.75})]
     view = viewed(trials, narrow)
-    assert view.told == [2]
-    assert view.optimizer.pending == []
+    assert view.desk.told == [2]
+    assert view.desk.optimizer.pending == []
 
 
 def test_a_branch_that_a_trial_did_not_reach():
@@ -236,7 +236,9 @@ def test_all_other_running_trials_are_pending():
     trials = [running(number, {"x": number / 2000, "k": 1}) for number in range(1200)]
     trials.append(trial(1200, {"x": 1.0, "k": 1}, state=TrialState.WAITING))
     view = viewed(trials, current=7)
-    assert [point["x"] for point in view.optimizer.pending] == [t.params["x"] for t in trials[:1200] if t.number != 7]
+    assert [point["x"] for point in view.desk.optimizer.pending] == [
+        t.params["x"] for t in trials[:1200] if t.number != 7
+    ]
 
 
 def test_trials_that_many_have_overtaken_are_not_waited_for(monkeypatch):
@@ -245,13 +247,13 @@ def test_trials_that_many_have_overtaken_are_not_waited_for(monkeypatch):
         trials = [running(number, {"x": 0.1 * number, "k": 1}) for number in (0, 2)]
         trials += [trial(number, {"x": 0.5, "k": 1}) for number in (1, *range(3, 2 + overtaking))]
         trials.sort(key=lambda one: one.number)
-        assert len(viewed(trials).optimizer.pending) == waited, overtaking
+        assert len(viewed(trials).desk.optimizer.pending) == waited, overtaking
     trials = [running(number, {"x": 0.1, "k": 1}) for number in range(30)]  # dead ones do not prolong their time
     trials += [trial(number, {"x": 0.5, "k": 1}) for number in range(30, 70)]
-    assert len(viewed(trials).optimizer.pending) == 0
+    assert len(viewed(trials).desk.optimizer.pending) == 0
     trials += [running(number, {"x": 0.1, "k": 1}) for number in range(70, 80)]
     oldest = 40 - ROUNDS * 10
-    assert len(viewed(trials).optimizer.pending) == 10 + 30 - max(oldest, 0)
+    assert len(viewed(trials).desk.optimizer.pending) == 10 + 30 - max(oldest, 0)
 
 
 def test_start_times_may_have_a_time_zone(monkeypatch):
@@ -261,8 +263,8 @@ def test_start_times_may_have_a_time_zone(monkeypatch):
     for number, one in enumerate(trials):
         if number % 2:
             one.datetime_start = one.datetime_start.astimezone(datetime.timezone(datetime.timedelta(hours=7)))
-    assert viewed(trials).optimizer.pending == []
-    assert len(viewed(trials[:-2]).optimizer.pending) == 2
+    assert viewed(trials).desk.optimizer.pending == []
+    assert len(viewed(trials[:-2]).desk.optimizer.pending) == 2
 
 
 def test_imported_results_and_older_trials_overtake_nobody(monkeypatch):
@@ -274,22 +276,22 @@ def test_imported_results_and_older_trials_overtake_nobody(monkeypatch):
     older = [trial(number, {"x": 0.6, "k": 1}) for number in range(40, 80)]
     for number, one in enumerate(older):
         one.datetime_start = START - datetime.timedelta(seconds=1 + number)
-    assert len(viewed([worker, *imported, *older]).optimizer.pending) == 1
+    assert len(viewed([worker, *imported, *older]).desk.optimizer.pending) == 1
     later = [trial(number, {"x": 0.7, "k": 1}) for number in range(80, 91)]
-    assert len(viewed([worker, *imported, *older, *later]).optimizer.pending) == 0
+    assert len(viewed([worker, *imported, *older, *later]).desk.optimizer.pending) == 0
 
 
 def test_a_running_trial_is_pending_where_it_now_is():
     view = viewed([running(0, {"x": 0.25}, system_attrs=published({"x": 0.25, "k": 7}))])
-    assert view.optimizer.pending == [{"x": 0.25, "k": 7}]
+    assert view.desk.optimizer.pending == [{"x": 0.25, "k": 7}]
     viewed([running(0, {"x": 0.25, "k": 2}, system_attrs=published({"x": 0.25, "k": 7}))], view=view)
-    assert view.optimizer.pending == [{"x": 0.25, "k": 2}]  # it has used another value
+    assert view.desk.optimizer.pending == [{"x": 0.25, "k": 2}]  # it has used another value
     attrs = published({"x": 0.25, "k": 7})
     viewed([running(0, {"x": 0.25, "k": 2}, system_attrs=attrs, intermediate_values={3: 0.5})], view=view)
-    (curve,) = view.optimizer.snapshot().curves()
+    (curve,) = view.desk.optimizer.snapshot().curves()
     assert (curve.kind, curve.steps.tolist(), curve.values.tolist()) == ("running", [3.0], [0.5])
     viewed([trial(0, {"x": 0.25, "k": 2})], view=view)
-    assert view.optimizer.pending == []
+    assert view.desk.optimizer.pending == []
 
 
 def synced(trials):
@@ -333,7 +335,7 @@ def test_the_first_successful_trial_at_a_point():
     ]
     with pytest.warns(UserWarning, match="1 of 6 finished trials are not learned"):
         view = viewed(trials)
-    first = FirstTrials(view.optimizer.snapshot(), view.told, trials)
+    first = FirstTrials(view.desk.optimizer.snapshot(), view.desk.told, trials)
     points = [{"x": 0.5, "k": 1}, {"x": 0.75, "k": 1}, {"x": 0.0, "k": 0}]
     assert first.at(points) == [trials[1], None, None]
     assert first.at(points, complete=True) == [trials[2], None, None]
@@ -351,14 +353,14 @@ def test_what_is_no_study_is_refused():
 
 def test_trials_of_another_sampler_are_no_copies_if_the_clock_ticks_every_16_ms():
     trials = [trial(number, {"x": number / 8, "k": number}) for number in range(4)]
-    with_times = repr(viewed(trials).optimizer.state_dict())
+    with_times = repr(viewed(trials).desk.optimizer.state_dict())
     for one in trials:
         one.datetime_start = START
         one.datetime_complete = START + datetime.timedelta(milliseconds=16)
-    assert repr(viewed(trials).optimizer.state_dict()) == with_times
+    assert repr(viewed(trials).desk.optimizer.state_dict()) == with_times
     trials[3] = trial(3, {"x": 0.25, "k": 2}, value=2.0)  # such a copy has the times of the trial, too
     trials[3].datetime_start = START
     trials[3].datetime_complete = trials[2].datetime_complete
-    copied = repr(viewed(trials).optimizer.state_dict())
+    copied = repr(viewed(trials).desk.optimizer.state_dict())
     trials[3].datetime_complete += datetime.timedelta(milliseconds=16)
-    assert repr(viewed(trials).optimizer.state_dict()) != copied
+    assert repr(viewed(trials).desk.optimizer.state_dict()) != copied

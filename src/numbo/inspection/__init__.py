@@ -2,10 +2,9 @@
 
 from numbo.inspection.ending import Ending, usual_interval
 from numbo.inspection.explanation import Explanation, relevance
-from numbo.inspection.inspectable import Inspectable
 from numbo.inspection.learning_curve import LearningCurve
 from numbo.inspection.remaining import Remaining, TooEarly
-from numbo.inspection.snapshot import Snapshot
+from numbo.inspection.snapshot import Inspectable, Snapshot
 
 __all__ = [
     "Ending",

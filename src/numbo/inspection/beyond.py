@@ -7,16 +7,21 @@ space, and around the points of the front. Each round starts from the best point
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
+from numbo import _checks
 from numbo._types import Array, Mask
+from numbo.inspection.fronts import told
+from numbo.inspection.predictions import Predictions, stacked
 from numbo.kernels.acquisition import CERTAIN, success_probabilities
+from numbo.models.transforms import LARGEST
 from numbo.models.view import ModelView
 from numbo.run.situation import Situation
 from numbo.trials import point_key
-from numbo.trials.front import beaten, extent, non_dominated, thinned
+from numbo.trials.front import NonDominated, beaten, best_of_first, extent, non_dominated, thinned
 
 #: Number of rounds, the factor by which steps shrink in each, and the number of points around which each searches.
 ROUNDS = 8
@@ -30,6 +35,39 @@ LIKELY = math.log(0.9)
 #: Against each point of the front, a new point has to be better by this share of the range in some objective.
 #: Otherwise many nearly equal points would lie at the ends of a front and between its points.
 AHEAD = 0.01
+
+
+def expected_beyond(
+    predictions: Predictions, front: Callable[[], NonDominated], count: int, objectives: Sequence[int] | None
+) -> list[tuple[Any, tuple[float, ...], tuple[float, ...]]]:
+    """Points that the models expect beyond the ``front`` (`numbo.inspection.Snapshot.beyond_front`)."""
+    history = predictions.run.history
+    count = _checks.integer("count", count, 1)
+    kept = list(range(history.k)) if objectives is None else _kept(objectives, history.k)
+    views = predictions.views("beyond_front")
+    rows, values = front()
+    own = np.clip(values[:, kept], -LARGEST, LARGEST)
+    best = non_dominated(own)
+
+    def means(Z: Array) -> Array:
+        return np.stack([views[j].mean_sd(Z).mean for j in kept], axis=1)
+
+    X = beyond(predictions.run, views[0], means, history.X[rows[best]], own[best])
+    if not len(X):
+        return []
+    mean, std = stacked([predictions.widened(view, X) for view in views])
+    apart = thinned(mean[:, kept], count)
+    order = apart[best_of_first(mean[apart][:, kept])]
+    points = map(predictions.run.space.decode, X[order])
+    return list(zip(points, told(predictions.run.goal, mean[order]), map(tuple, std[order].tolist()), strict=True))
+
+
+def _kept(objectives: Sequence[int], k: int) -> list[int]:
+    """Some of the ``k`` objectives, by their numbers from 0."""
+    found = list(objectives) if isinstance(objectives, Iterable) else []
+    if not found or not all(_checks.is_integer(j) and 0 <= j < k for j in found) or len(set(found)) < len(found):
+        raise ValueError(f"objectives must be different integers from 0 to {k - 1}, got {objectives!r}.")
+    return found
 
 
 def beyond(run: Situation, view: ModelView, means: Callable[[Array], Array], X: Array, front: Array) -> Array:

@@ -17,10 +17,11 @@ class Ending:
     """Whether a run is to end, asked after each finished trial.
 
     Args:
-        worth: the gain that has to come of a trial, or of an hour, for it to pay.
-        per: ``"trial"`` or ``"hour"``.
+        worth: the gain that has to come of a trial, or of an hour, for it to pay, in the units of the objective; of
+            several objectives, of the hypervolume.
+        per: ``"trial"`` or ``"hour"``. Of an hour, the time that workers together take for a trial counts.
         patience: number of finished trials in a row after which the forecast has to say so.
-        n_startup_trials: number of trials that have to finish before.
+        n_startup_trials: number of trials that have to finish before, unless every point of a finite space was tried.
 
     Raises:
         ValueError: for an unsupported value.

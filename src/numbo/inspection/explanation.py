@@ -5,18 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from numbo._types import Array, Indices, Mask, TrialPositions
-from numbo.inspection.hints import Hint
+from numbo.inspection.hints import Hint, hints_of
 from numbo.inspection.remaining import Remaining
 from numbo.inspection.spending import Spending
 from numbo.inspection.words import listed, rounded
+from numbo.kernels.acquisition import CERTAIN, success_probabilities
 from numbo.models.feasibility import NEGLIGIBLE
 from numbo.models.noise import NOISY
+from numbo.models.view import ModelView
+from numbo.run.failures import failing_place
+from numbo.run.situation import Situation
+from numbo.search.fewer import changed
 from numbo.search.trust_region import Region
 from numbo.spaces import INACTIVE, Condition, Domain
+from numbo.trials import best_first
+
+if TYPE_CHECKING:
+    from numbo.inspection.snapshot import Snapshot
 
 #: Number of points at which relevance is estimated, a power of two; the mean is computed as often for each parameter.
 SAMPLES = 256
@@ -236,3 +246,64 @@ def _counting(studies: dict[str, float]) -> str:
     shown = ", ".join(f"{name} {weight:.2g}" for name, weight in listed[:SHOWN])
     rest = f", and {len(listed) - SHOWN} that count less" if len(listed) > SHOWN else ""
     return f"weights of what they predict: {shown}{rest}"
+
+
+def explained(known: Snapshot) -> Explanation:
+    """The description of the model of one objective that a snapshot has."""
+    run = known._run
+    predictions = known.predictions
+    view = predictions.model("explain")
+    history = run.history
+    space = run.space
+    drawn = np.random.default_rng(0).random((SAMPLES, space.d))
+    points = space.grid()[(drawn[:, 0] * space.cardinality).astype(int)] if space.explicit else drawn
+    unit = view.transform.slope(0.0)  # values may be of any size
+    variance = float(np.var(history.values() / unit))
+    noise = view.noise_std / unit
+    variation = predictions.variation
+    unvaried = variation.unvaried
+    shares = relevance(lambda X: view.mean_sd(variation.held(X)).mean / unit, space, unvaried=unvaried)
+    rows = np.flatnonzero(known.recommendations.met & (not history.several))
+    rows = rows[best_first(known.recommendations.assured[rows])]
+    spread = unit * float(np.std(view.mean_sd(space.snap(points)).mean / unit))
+    return Explanation(
+        algorithm=known.algorithm,
+        n_told=history.told,
+        n_pending=len(history.pending),
+        members=history.positions[view.members],
+        relevance=shares,
+        changed=None if space.default is None or not len(rows) else changed(space, history.X[rows[0]]),
+        hints=hints_of(run, view, rows, shares, unvaried, spread),
+        unvaried=tuple(name for name, same in zip(space.names, unvaried.tolist(), strict=True) if same),
+        lengthscales=dict(zip(space.names, view.lengthscales.tolist(), strict=True)),
+        noise_std=view.noise_std,
+        spread_std=spread,
+        n_failed=history.told - history.n,
+        failure_trust=run.feasibility.trust,
+        failing=failing_place(run),
+        success=_success(run, view),
+        n_feasible=int(history.meets(np.arange(history.n)).sum()) if history.constrained else None,
+        violated=dict(zip(run.goal.constraints, np.mean(history.C > 0.0, axis=0).tolist(), strict=True)),
+        noise_share=min(1.0, noise * noise / variance) if variance > 0.0 else 0.0,
+        noisy=run.noise.found,
+        all_data=view.sparse is not None,
+        conditions={name: str(condition) for name, condition in space.conditions.items()},
+        buffer_size=view.buffer_size,
+        beta=view.beta,
+        effective_dimension=view.effective_dimension,
+        batch_sizes=view.batch_sizes,
+        studies=view.studies,
+        spending=Spending.of(run, view),
+        region=known.region,
+        phases=dict(known.times.phases),
+        asked_at=np.array([n for n, _ in known.times.asks], dtype=np.int64),
+        ask_seconds=np.array([seconds for _, seconds in known.times.asks], dtype=np.float64),
+    )
+
+
+def _success(run: Situation, view: ModelView) -> float:
+    """The probability of success at the best point; the share of successes if failures are not learned."""
+    success = view.acquisition.success
+    if success is CERTAIN:
+        return run.history.n / run.history.told
+    return float(success_probabilities(success, run.history.X[run.history.best][None])[0])

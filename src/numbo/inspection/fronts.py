@@ -44,6 +44,11 @@ def reference_of(given: Any, goal: Goal) -> Array:
     return goal.outputs_of(numbers)
 
 
+def told(goal: Goal, outputs: Array) -> list[tuple[float, ...]]:
+    """The outputs (c, k) as tuples of the user's values."""
+    return [tuple(map(float, values)) for values in goal.values_of(outputs).reshape(outputs.shape)]
+
+
 def hypervolumes(outputs: Array, counted: Mask, reference: Array) -> Array:
     """The volume (n,) above a ``reference (k,)`` that the front dominates after each trial.
 

@@ -11,8 +11,8 @@ from numbo._types import Array, Indices, Mask
 from numbo.models.trust import contradicted
 from numbo.models.view import ModelView
 from numbo.run.situation import Situation
-from numbo.spaces import INACTIVE, SearchSpace
-from numbo.spaces.allowed import Linear, Mixture, described, met, names_in
+from numbo.spaces import INACTIVE, Space
+from numbo.spaces.allowed import Linear, described, met, names_in, parts_of
 
 #: Numbers of trials from which on something is said of the best ones, and of parameters that do not matter. None of the
 #: constants here was tuned.
@@ -81,7 +81,7 @@ def hints_of(
     return tuple(found)
 
 
-def _bounds(space: SearchSpace, X: Array, relevance: Mapping[str, float]) -> Iterator[Hint]:
+def _bounds(space: Space, X: Array, relevance: Mapping[str, float]) -> Iterator[Hint]:
     """Parameters that matter whose best values are at an end of their range."""
     for j, name in enumerate(space.names):
         if space.categorical[j] or space.sizes[j] <= 2.0 or relevance[name] < SOME or (X[:, j] == INACTIVE).any():
@@ -92,20 +92,20 @@ def _bounds(space: SearchSpace, X: Array, relevance: Mapping[str, float]) -> Ite
                 yield Hint("bound", (name,), f"the best values of {name} are at its {end} bound: try a wider range")
 
 
-def _constraints(run: Situation, space: SearchSpace, X: Array) -> Iterator[Hint]:
+def _constraints(run: Situation, space: Space, X: Array) -> Iterator[Hint]:
     """Known constraints that hold everywhere around the best trials; equalities do nowhere."""
     if space.allowed is None:
         return
     around = [space.decode(x) for x in _around(space, X, NEAR)]
     for one in space.allowed.constraints:
-        exact = isinstance(one, Mixture) or (isinstance(one, Linear) and one.equal is not None)
+        exact = any(isinstance(part, Linear) and part.equal is not None for part in parts_of(one))
         unanswered = getattr(one, "missing", ())  # an adapter's function that asks for what no trial has
         if not (exact or unanswered) and all(met(one, params, space.names) for params in around):
             words = f"allowed: {described(one)} does not bind: all around the best trials meets it"
             yield Hint("allowed", names_in(one), words)
 
 
-def _needle(space: SearchSpace, view: ModelView, x: Array, spread: float) -> Iterator[Hint]:
+def _needle(space: Space, view: ModelView, x: Array, spread: float) -> Iterator[Hint]:
     """Whether small errors lose much, compared with how much values vary."""
     if not (space.relaxed & (x != INACTIVE)).any():
         return
@@ -119,7 +119,7 @@ def _needle(space: SearchSpace, view: ModelView, x: Array, spread: float) -> Ite
         yield Hint("needle", tuple(n for n, moved in zip(space.names, space.relaxed, strict=True) if moved), words)
 
 
-def _around(space: SearchSpace, X: Array, far: float) -> Array:
+def _around(space: Space, X: Array, far: float) -> Array:
     """Points at most so ``far`` from those in ``X (n, d)`` in the coordinates that are numbers."""
     steps = np.random.default_rng(0).uniform(-far, far, (len(X) * AROUND, X.shape[1]))
     base = np.repeat(X, AROUND, axis=0)

@@ -19,12 +19,18 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Collection
 from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from numbo import _checks
 from numbo._rows import distinct_rows
 from numbo._types import Array, Mask, ObservationIndices
+from numbo.inspection.predictions import Predictions
+from numbo.inspection.tolerance import tolerated
 from numbo.kernels.acquisition import UCB, Acquisition, Term, acquisition_values
 from numbo.models.moments import Prediction, moments
 from numbo.models.noise import ODDS, Noise
@@ -37,8 +43,9 @@ from numbo.run.situation import Situation
 from numbo.search.maximize import Box, maximize
 from numbo.search.near import LastNearest, condition_near
 from numbo.search.utility import Utility
-from numbo.spaces import Corners, Domain
-from numbo.trials import History, best_first
+from numbo.spaces import INACTIVE, Corners, Domain
+from numbo.trials import History, best_first, point_key, scores_of
+from numbo.trials.front import NonDominated, front_rows
 from numbo.trials.points import identities
 
 #: The noise is estimated from the half of the observations nearest to the best one, within these numbers.
@@ -51,6 +58,11 @@ RECOMMENDED_BY = 384
 OPTIMUM_STARTS = 8
 #: Upper limit of ratios of standard deviations, as their squares have to be finite.
 HUGE = 1e100
+
+#: An unobserved point is recommended only if it meets all constraints with at least this log probability.
+ASSURED = math.log(0.9)
+#: Recommendations are cautious if the share of noise in the variance that the model cannot explain is at least this.
+NOISE_PREVAILS = 0.25
 
 
 def noise_near_best(space: Domain, history: History) -> float:
@@ -202,3 +214,152 @@ def _averages(history: History, copies: ObservationIndices, noise: float) -> tup
     counts: Array = np.bincount(point, weights).astype(np.float64)
     averages: Array = np.bincount(point, history.values() * weights) / counts
     return averages[point], counts[point]
+
+
+class _Optimum(NamedTuple):
+    """A point ``x (d,)``, its mean, and this less one standard deviation."""
+
+    x: Array
+    mean: float
+    assured: float
+
+
+class Recommendations:
+    """What is expected of each successful observation of a run, given its own values as well.
+
+    Args:
+        predictions: of the run.
+    """
+
+    def __init__(self, predictions: Predictions) -> None:
+        self._predictions = predictions
+        self._run = predictions.run
+        self._history = predictions.run.history
+
+    def best(self, having: Collection[str], *, anywhere: bool, tolerance: Any) -> tuple[Any, float] | None:
+        """The point with the best expected value (`numbo.inspection.Snapshot.best_predicted`)."""
+        _checks.flag("anywhere", anywhere)
+        history = self._history
+        rows = self.rows(having)
+        if history.several:
+            raise ValueError(f"There is no best point of {history.k} objectives: see front().")
+        if self._predictions.view is None or not len(rows):
+            return None
+        rows = rows[self.met[rows]]
+        if not len(rows):
+            return None
+        if tolerance is not None:
+            return tolerated(self._run, self._model, rows, tolerance, anywhere=anywhere)
+        i = int(rows[np.argmax(self.assured[rows])])
+        if anywhere and (found := self._optimum) is not None:
+            met = self._predictions.view.constraints.log_probability(found.x[None])[0] > ASSURED
+            if met and found.assured > self.assured[i]:
+                return self._run.space.decode(found.x), self._run.goal.value(found.mean)
+        same = point_key(history.X[i]) == point_key(history.X[history.best])
+        return history.params(history.best if same else i), self._run.goal.value(float(self._value[i]))
+
+    def rows(self, having: Collection[str]) -> ObservationIndices:
+        """The successful observations ``having`` these conditional dimensions."""
+        columns = [self._run.space.names.index(name) for name in having]
+        return np.flatnonzero((self._history.X[:, columns] != INACTIVE).all(axis=1))
+
+    @cached_property
+    def met(self) -> Mask:
+        """Which successful observations (n,) meet all constraints; if values are noisy, by the models."""
+        view = self._predictions.model("best_predicted")
+        return view.constraints.met(self._history, np.arange(self._history.n))
+
+    @property
+    def final(self) -> ObservationIndices:
+        """The observations that meet all constraints and have their final values."""
+        history = self._history
+        return np.flatnonzero(self.met & history.final)
+
+    @cached_property
+    def settled(self) -> Array:
+        """The values (n, k) of the observations: those told, or the models' means where values are noisy."""
+        return np.stack([self._settled(j) for j in range(self._history.k)], axis=1)
+
+    def _settled(self, objective: int) -> Array:
+        noise = self._run.noises[objective]
+        if not noise.found:
+            return self._history.output(objective)
+        view = self._predictions.views("front")[objective]
+        mean, unexplained = view.at_observations(self._history.X)
+        own = self._history.of_output(objective)
+        return expected_values(own, mean, unexplained, view.noise_std, view.noise_std, noise.copies)
+
+    @property
+    def front(self) -> NonDominated:
+        """The front (f,) by the settled values of the final points; the best of the first objective comes first."""
+        rows = self.final
+        rows = rows[front_rows(self.settled[rows])]
+        return NonDominated(rows, self.settled[rows])
+
+    @cached_property
+    def _noise(self) -> float:
+        """Standard deviation of the noise around the best observation."""
+        view = self._predictions.model("best_predicted")
+        if view.noise_is_given:
+            return view.noise_std
+        return 0.0 if self._run.noise.refuted else noise_near_best(self._run.space, self._history)
+
+    @cached_property
+    def _model(self) -> ModelView:
+        """The model for recommendations; without noise the usual model, as recommendations hardly depend on it."""
+        view = self._predictions.model("best_predicted")
+        return recommending_view(self._history, self._run.noise, view) if self._noise > 0.0 else view
+
+    @cached_property
+    def expected(self) -> Array:
+        """The expected value (n,) of each successful observation."""
+        view = self._model
+        mean, unexplained = view.at_observations(self._history.X)
+        copies = self._run.noise.copies
+        return expected_values(self._history, mean, unexplained, view.noise_std, self._noise, copies)
+
+    @cached_property
+    def assured(self) -> Array:
+        """The criterion (n,) that a recommendation maximises, at each successful observation.
+
+        The maximum of many noisy estimates is biased upwards. So if the variance that the model cannot explain is
+        mostly noise, or a value was told with a variance, it is the mean less one standard deviation.
+        """
+        uncertain = self._history.variance > 0.0
+        if not (self._cautious or uncertain.any()):
+            return self.expected
+        return self._value - self._predicted.std * (uncertain | self._cautious)
+
+    @cached_property
+    def _predicted(self) -> Prediction:
+        """Mean and standard deviation (n,) at each successful observation, given its own values as well."""
+        return at_observations(self._history, self._model, self._run.noise.copies)
+
+    @property
+    def _value(self) -> Array:
+        """The value (n,) to report for each successful observation; the predicted mean if `_cautious`."""
+        return self._predicted.mean if self._cautious else self.expected
+
+    @cached_property
+    def _cautious(self) -> bool:
+        """Whether the variance that the model cannot explain is mostly noise."""
+        return self._noise > math.sqrt(NOISE_PREVAILS) * self._model.noise_std
+
+    @cached_property
+    def _optimum(self) -> _Optimum | None:
+        """The point of the whole space with the largest mean less one standard deviation."""
+        view = self._model
+        x = optimum(self._run, view, self.assured)
+        if x is None:
+            return None
+        found = self._predictions.unsure(view, x[None], view.mean_sd(x[None]))
+        return _Optimum(x, float(found.mean[0]), float(found.mean[0] - found.std[0]))
+
+    def woken(self, X: Array) -> Array:
+        """Points ``X (c, d)`` made to satisfy the conditions; new coordinates are those of the best observation."""
+        space = self._run.space
+        best = best_first(np.where(self.met, self.expected, scores_of(self._history)))
+        observed = self._history.X[best]
+        first = np.argmax(observed != INACTIVE, axis=0)
+        values: Array = observed[first, np.arange(space.d)]
+        return space.snap(X, np.where(values == INACTIVE, 0.5, values)[None])

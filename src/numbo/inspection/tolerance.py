@@ -13,7 +13,7 @@ from numbo.inspection.beyond import recommendable
 from numbo.models.moments import Prediction
 from numbo.models.view import ModelView
 from numbo.run.situation import Situation
-from numbo.spaces import INACTIVE, Categorical, SearchSpace
+from numbo.spaces import INACTIVE, Categorical, Space
 from numbo.trials import best_first
 
 #: Number of errors over which a mean is taken.
@@ -24,7 +24,7 @@ ROUNDS = 4
 SHRINKING = 0.5
 
 
-def widths(space: SearchSpace | None, tolerance: Any) -> dict[str, float]:
+def widths(space: Space | None, tolerance: Any) -> dict[str, float]:
     """The ``tolerance`` of parameters by name, each a number of at least 0 in their units.
 
     Raises:
@@ -38,7 +38,7 @@ def widths(space: SearchSpace | None, tolerance: Any) -> dict[str, float]:
     return {name: _checks.number(f"tolerance[{name!r}]", value, 0.0) for name, value in tolerance.items()}
 
 
-def over_errors(space: SearchSpace, view: ModelView, X: Array, wide: Mapping[str, float]) -> Prediction:
+def over_errors(space: Space, view: ModelView, X: Array, wide: Mapping[str, float]) -> Prediction:
     """The mean (n,) of the objective over uniform errors at ``X (n, d)``, and of its standard deviation (n,).
 
     Errors are up to so ``wide`` to either side. Values beyond the range of a parameter are moved to its end.
@@ -60,7 +60,7 @@ def over_errors(space: SearchSpace, view: ModelView, X: Array, wide: Mapping[str
     return Prediction(*(values.reshape(len(X), ERRORS).mean(axis=1) for values in found))
 
 
-def _tolerant(space: SearchSpace, view: ModelView, X: Array, wide: Mapping[str, float]) -> tuple[Array, Array]:
+def _tolerant(space: Space, view: ModelView, X: Array, wide: Mapping[str, float]) -> tuple[Array, Array]:
     """The mean (n,) over errors at ``X (n, d)``, and this mean less the standard deviation (n,)."""
     mean, std = over_errors(space, view, X, wide)
     return mean, mean - std

@@ -30,8 +30,7 @@ from numbo.optimizers.port import Port
 from numbo.rules import Opening, Rule, first_of
 from numbo.run.situation import Situation, Suggestion, attempt
 from numbo.search.trust_region import Region
-from numbo.spaces import Arms, Space, domain_of
-from numbo.spaces.domain import known_of
+from numbo.spaces import Arms, Space, domain_of, known_of
 from numbo.trials import UNASKED, Goal, own, point_key
 from numbo.trials.earlier import earlier_studies
 from numbo.trials.record import Record

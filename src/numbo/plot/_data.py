@@ -84,9 +84,7 @@ class Known(NamedTuple):
 
     def at(self, there: Mask | Indices) -> Known:
         """Those that are ``there (n,)``."""
-        return Known(
-            self.rows[there], self.y[there], self.std[there], self.in_model[there], self.met[there], self.here[there]
-        )
+        return Known._make(part[there] for part in self)
 
     def marked(self) -> list[Marked]:
         """The groups that are drawn alike; those that are in the model last, above the others."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from numbo.plot import __all__ as __all__
 from numbo.plot._axes import Axis, levels
 from numbo.plot._curves import ENDS, CurveGroup, curves_of
 from numbo.plot._data import (
@@ -42,20 +43,6 @@ except ImportError as error:
     raise ImportError(
         "numbo.plot.matplotlib needs Matplotlib, which is not installed: pip install 'numbo[plot]'."
     ) from error
-
-__all__ = [
-    "plot_acquisition",
-    "plot_ask_times",
-    "plot_batch_sizes",
-    "plot_contour",
-    "plot_curves",
-    "plot_front",
-    "plot_hypervolume",
-    "plot_posterior",
-    "plot_relevance",
-    "plot_studies",
-    "plot_subset",
-]
 
 #: Largest number of columns of a legend.
 MOST_COLUMNS = 5

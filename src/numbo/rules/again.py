@@ -6,7 +6,7 @@ from numbo.rules.everywhere import GlobalModel
 from numbo.rules.rule import Circumstance, space_enumerated, values_fixed
 from numbo.run.situation import Situation, Suggestion, suggested
 from numbo.search.second_chance import SecondChance
-from numbo.spaces import SearchSpace
+from numbo.spaces import Space
 
 
 class Again:
@@ -14,7 +14,7 @@ class Again:
 
     silent_with: tuple[Circumstance, ...] = (values_fixed, space_enumerated)
 
-    def __init__(self, model: GlobalModel, space: SearchSpace) -> None:
+    def __init__(self, model: GlobalModel, space: Space) -> None:
         self._model = model
         self._chance = SecondChance(space)
 

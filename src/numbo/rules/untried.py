@@ -16,7 +16,7 @@ from numbo.rules.everywhere import GlobalModel
 from numbo.rules.rule import Circumstance, is_turn, several_objectives, space_enumerated, values_fixed
 from numbo.run.situation import Situation, Suggestion, suggested
 from numbo.search.categories import with_categories
-from numbo.spaces import SearchSpace
+from numbo.spaces import Space
 from numbo.trials import History, scores_of
 
 #: Maximum number of combinations that are tried one by one; with `EVERY`, this takes up to the first 80 or 90 trials.
@@ -51,7 +51,7 @@ class Combinations:
         most: maximum number of combinations; if there are more, none is tried.
     """
 
-    def __init__(self, model: GlobalModel, space: SearchSpace, at: Indices, most: int) -> None:
+    def __init__(self, model: GlobalModel, space: Space, at: Indices, most: int) -> None:
         self._model = model
         self._space = space
         self._at = at
@@ -86,7 +86,7 @@ class Untried(Combinations):
 
     silent_with: tuple[Circumstance, ...] = (space_enumerated,)
 
-    def __init__(self, model: GlobalModel, space: SearchSpace) -> None:
+    def __init__(self, model: GlobalModel, space: Space) -> None:
         at = np.flatnonzero(space.categorical & ~space.conditional)
         super().__init__(model, space, at, LISTED if len(at) else 0)
         several = np.count_nonzero(space.sizes[at] > 1.0) > 1
@@ -107,7 +107,7 @@ class Elsewhere:
 
     silent_with: tuple[Circumstance, ...] = (values_fixed, space_enumerated, several_objectives)
 
-    def __init__(self, model: GlobalModel, space: SearchSpace) -> None:
+    def __init__(self, model: GlobalModel, space: Space) -> None:
         small = space.categorical | (space.sizes <= SMALL)
         at = np.flatnonzero(small & (space.sizes > 1.0) & ~space.conditional)
         few = math.prod(space.sizes[at].tolist()) <= LISTED_LATE

@@ -14,7 +14,7 @@ import numpy as np
 
 from numbo._types import Array, Mask
 from numbo.run.situation import Situation
-from numbo.spaces import INACTIVE, Condition, SearchSpace
+from numbo.spaces import INACTIVE, Condition, Space
 from numbo.spaces.conditions import Compared, OneOf
 from numbo.trials.points import identities
 
@@ -133,7 +133,7 @@ def _in_a_row(failed: Mask) -> int:
     return len(failed) if failed.all() else int(np.argmin(failed[::-1]))
 
 
-def _regions(space: SearchSpace, X: Array, failed: Mask) -> Iterator[_Region]:
+def _regions(space: Space, X: Array, failed: Mask) -> Iterator[_Region]:
     """The regions that the points ``X (n, d)`` distinguish; of thresholds, the one that separates best."""
     for name, condition in space.conditions.items():
         yield _Region(condition, X[:, space.names.index(name)] != INACTIVE)
@@ -152,7 +152,7 @@ def _regions(space: SearchSpace, X: Array, failed: Mask) -> Iterator[_Region]:
                 yield _threshold(space, name, column, sign, float(values[at]))._replace(compared=len(values))
 
 
-def _around_last(space: SearchSpace, X: Array, failed: Mask) -> Iterator[_Region]:
+def _around_last(space: Space, X: Array, failed: Mask) -> Iterator[_Region]:
     """The regions in which the last of the points ``X (n, d)`` lies: beyond all successes, if they are thresholds."""
     for name, condition in space.conditions.items():
         inside = X[:, space.names.index(name)] != INACTIVE
@@ -175,13 +175,13 @@ def _around_last(space: SearchSpace, X: Array, failed: Mask) -> Iterator[_Region
             yield _threshold(space, name, column, "<=", float(lost[lost < fine.min(initial=2.0)].max()))
 
 
-def _category(space: SearchSpace, name: str, column: Array, u: float) -> _Region:
+def _category(space: Space, name: str, column: Array, u: float) -> _Region:
     """The region of one category, at the coordinate ``u``, of points with coordinates ``column (n,)``."""
     test = OneOf((space[name].from_unit(u),))
     return _Region(Condition((((name, test),),)), identities(column) == identities(np.array([u])))
 
 
-def _threshold(space: SearchSpace, name: str, column: Array, sign: str, u: float) -> _Region:
+def _threshold(space: Space, name: str, column: Array, sign: str, u: float) -> _Region:
     """The region up to, or from, the coordinate ``u`` of an ordered parameter."""
     inside = (column <= u) if sign == "<=" else (column >= u)
     test = Compared(sign, float(space[name].from_unit(u)))

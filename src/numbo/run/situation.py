@@ -23,7 +23,7 @@ from numbo.run.availability import Availability, Places
 from numbo.run.candidates import DORMANT, Candidates, best_where_active
 from numbo.run.design import BLOCK, Design
 from numbo.run.times import AskTimes
-from numbo.spaces import Domain, SearchSpace, named_space
+from numbo.spaces import Domain, Space, named_space
 from numbo.spaces.allowed import NoAnswer
 from numbo.trials import Curve, Ends, Goal, History, Pending, own
 from numbo.trials.pending import PendingPoints
@@ -120,7 +120,7 @@ class Situation:
         )
 
     @cached_property
-    def named_space(self) -> SearchSpace | None:
+    def named_space(self) -> Space | None:
         """The space, if its coordinates are parameters with names; None for arms."""
         return named_space(self.space)
 

@@ -13,7 +13,7 @@ from numbo.search.chooser import Chooser
 from numbo.search.maximize import Box, maximize
 from numbo.search.second_chance import SecondChance
 from numbo.search.utility import Utility
-from numbo.spaces import Corners, SearchSpace
+from numbo.spaces import Corners, Space
 
 BOX_STARTS = 2
 #: Space-filling candidates of a search.
@@ -26,7 +26,7 @@ class BoxSearch(Chooser):
     In a space of parameters with names, categories that are due are tried first (`SecondChance`).
     """
 
-    def __init__(self, space: SearchSpace | None) -> None:
+    def __init__(self, space: Space | None) -> None:
         super().__init__()
         self._second_chance = None if space is None else SecondChance(space)
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from numbo._types import Array, Indices
 from numbo.run.situation import Situation
-from numbo.spaces import INACTIVE, SearchSpace
+from numbo.spaces import INACTIVE, Space
 from numbo.spaces.dimensions import middles
 from numbo.trials import best_first, scores_of
 
@@ -15,7 +15,7 @@ NEAR_BEST = 4
 RANDOM = 12
 
 
-def with_categories(space: SearchSpace, run: Situation, at: Indices, numbers: Indices) -> Array:
+def with_categories(space: Space, run: Situation, at: Indices, numbers: Indices) -> Array:
     """Points (c, d) with each row of ``numbers (k, m)``, the categories of the coordinates ``at (m,)``.
 
     Other coordinates are from the best points, or anywhere.

@@ -15,7 +15,7 @@ import numpy as np
 from numbo._plain import Kept
 from numbo._types import Array
 from numbo.models.quadratic import GATE, LARGEST, MOST, Frame, Quadratic, coefficients_of, rank_correlation
-from numbo.spaces.domain import SearchSpace
+from numbo.spaces import Space
 
 #: So many of the newest predictions are looked at.
 LOOKED_AT = 30
@@ -55,7 +55,7 @@ class Forecast(Kept):
         return rank_correlation(predicted, values) >= GATE
 
 
-def foreseeable(space: SearchSpace) -> bool:
+def foreseeable(space: Space) -> bool:
     """Whether all coordinates are numbers that are always active, and few enough for a full quadratic."""
     mixed = bool(np.any(space.categorical | space.conditional))
     return not mixed and coefficients_of(space.d) <= MOST

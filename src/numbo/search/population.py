@@ -20,8 +20,7 @@ from numbo._types import Array, Mask
 from numbo.kernels.tables import table_sums
 from numbo.models.quadratic import GATE, Frame, Quadratic
 from numbo.search.distribution import Constants, Distribution
-from numbo.spaces import INACTIVE, Corners
-from numbo.spaces.domain import SearchSpace
+from numbo.spaces import INACTIVE, Corners, Space
 from numbo.trials import History
 
 #: Step size of a restart, as a share of the unit cube.
@@ -81,7 +80,7 @@ class Population(Kept):
 
     def __init__(
         self,
-        space: SearchSpace,
+        space: Space,
         base: Array,
         size: int,
         mean: Array | None = None,
@@ -288,7 +287,7 @@ class Population(Kept):
         )
 
 
-def moved_coordinates(space: SearchSpace, base: Array) -> Mask:
+def moved_coordinates(space: Space, base: Array) -> Mask:
     """Which coordinates (d,) a search from ``base (d,)`` moves."""
     found: Mask = ~space.categorical & (base != INACTIVE)
     return found

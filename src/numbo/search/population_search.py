@@ -24,8 +24,7 @@ from numbo.search.engine import BOXES, Engine, Origin
 from numbo.search.forecast import Forecast, foreseeable
 from numbo.search.local_search import LocalSearch
 from numbo.search.population import WIDE, Population, best_of, first_size, moved_coordinates
-from numbo.spaces import INACTIVE
-from numbo.spaces.domain import SearchSpace
+from numbo.spaces import INACTIVE, Space
 from numbo.trials import History
 
 #: For so many evaluations a search gets most suggestions if it was foreseen to rank, and a third at least otherwise.
@@ -111,7 +110,7 @@ class PopulationSearch(Kept, Engine):
         "_now",
     )
 
-    def __init__(self, space: SearchSpace, beside: LocalSearch, number: int) -> None:
+    def __init__(self, space: Space, beside: LocalSearch, number: int) -> None:
         self.space = space
         self._beside = beside
         self._number = number

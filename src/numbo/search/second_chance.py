@@ -17,7 +17,7 @@ import numpy as np
 from numbo._types import Array, Indices, Mask
 from numbo.run.situation import Situation
 from numbo.search.categories import with_categories
-from numbo.spaces import INACTIVE, SearchSpace
+from numbo.spaces import INACTIVE, Space
 from numbo.trials import History
 from numbo.trials.points import point_keys
 
@@ -43,7 +43,7 @@ class Record(NamedTuple):
 class SecondChance:
     """When each category of a space is due that is always active, or may be without a condition."""
 
-    def __init__(self, space: SearchSpace) -> None:
+    def __init__(self, space: Space) -> None:
         self._space = space
         free = space.optional | ~space.conditional
         self._at: Indices = np.flatnonzero(space.categorical & free & (space.sizes > 1))

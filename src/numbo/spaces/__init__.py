@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from numbo.spaces.allowed import Linear, Mixture, Nonzero, Order
 from numbo.spaces.arms import Arms
 from numbo.spaces.beliefs import Guess
 from numbo.spaces.conditions import INACTIVE, Condition
 from numbo.spaces.dimensions import Categorical, Dimension, Float, Int
-from numbo.spaces.domain import Corners, Domain, SearchSpace
+from numbo.spaces.domain import Corners
 from numbo.spaces.inference import Record, Usage
 from numbo.spaces.space import Space, misfit
 from numbo.spaces.table import Table
@@ -30,14 +30,18 @@ __all__ = [
     "Nonzero",
     "Order",
     "Record",
-    "SearchSpace",
     "Space",
     "Table",
     "Usage",
     "domain_of",
+    "known_of",
     "misfit",
     "named_space",
 ]
+
+#: What is searched. To the search, arms are a space whose points are rows of features: whatever it asks of a domain
+#: without a look at its parameters (`named_space`), both have. A `Table` is a set of arms with names.
+Domain: TypeAlias = Space | Arms
 
 
 def domain_of(owner: str, space: Any, arms: Any = None) -> Domain:
@@ -58,6 +62,16 @@ def domain_of(owner: str, space: Any, arms: Any = None) -> Domain:
     return space if isinstance(space, Space | Arms) else Space(space)
 
 
-def named_space(domain: Domain) -> SearchSpace | None:
+def named_space(domain: Domain) -> Space | None:
     """The domain, if it is a space of named parameters; None for arms."""
     return domain if isinstance(domain, Space) else None
+
+
+def known_of(domain: Domain) -> list[str]:
+    """The arguments of a space by which something is known of its points."""
+    known = {
+        "allowed": domain.allowed is not None or domain.permitted is not None,
+        "prior": domain.beliefs is not None,
+        "default": domain.default is not None,
+    }
+    return [name for name, given in known.items() if given]

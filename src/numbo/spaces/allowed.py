@@ -182,6 +182,14 @@ def restricted(constraint: Constraint, names: Collection[str]) -> Constraint | N
     return replace(constraint, names=left) if several else None  # type: ignore[type-var]
 
 
+def parts_of(constraint: Constraint) -> Sequence[Linear | Order | Nonzero | Predicate]:
+    """What a constraint consists of: a mixture is a sum, and a group if few of it may differ from 0."""
+    if not isinstance(constraint, Mixture):
+        return (constraint,)
+    total = Linear(dict.fromkeys(constraint.names, 1.0), equal=constraint.total)
+    return (total,) if constraint.most is None else (total, Nonzero(constraint.names, constraint.most))
+
+
 def _names(kind: str, names: Any) -> tuple[str, ...]:
     found = tuple(names) if isinstance(names, Iterable) and not isinstance(names, str | Mapping) else ()
     if len(found) < 2 or not all(isinstance(name, str) for name in found) or len(set(found)) < len(found):
@@ -409,30 +417,21 @@ class Allowed:
 
 def met(constraint: Constraint, params: Mapping[str, Any], names: Collection[str] = ()) -> bool:
     """Whether a constraint holds for the values of the active parameters of those ``names``, up to rounding."""
-    if isinstance(constraint, Linear | Mixture):
-        mixture = isinstance(constraint, Mixture)
-        weights = dict.fromkeys(constraint.names, 1.0) if mixture else constraint.weights  # type: ignore[union-attr]
-        low, high = (constraint.total, constraint.total) if mixture else constraint.bounds  # type: ignore[union-attr]
-        terms = [weight * params[name] for name, weight in weights.items() if name in params]
+    return all(_part_met(one, params, names) for one in parts_of(constraint))
+
+
+def _part_met(part: Linear | Order | Nonzero | Predicate, params: Mapping[str, Any], names: Collection[str]) -> bool:
+    if isinstance(part, Linear):
+        low, high = part.bounds
+        terms = [weight * params[name] for name, weight in part.weights.items() if name in params]
         slack = SLACK * max(sum(map(abs, terms)), abs(low) if math.isfinite(low) else 0.0)
-        if isinstance(constraint, Mixture) and constraint.most is not None:
-            return _nonzero(constraint, params) <= constraint.most and _sums(terms, low - slack, high + slack)
-        return _sums(terms, low - slack, high + slack)
-    if isinstance(constraint, Order):
-        values = [params[name] for name in constraint.names if name in params]
+        return not terms or low - slack <= math.fsum(terms) <= high + slack
+    if isinstance(part, Order):
+        values = [params[name] for name in part.names if name in params]
         return all(a <= b for a, b in pairwise(values))
-    if isinstance(constraint, Nonzero):
-        return _nonzero(constraint, params) <= constraint.most
-    return _asked(constraint, params, names)
-
-
-def _sums(terms: Sequence[float], low: float, high: float) -> bool:
-    """Whether a sum lies within bounds, if there is anything to sum."""
-    return not terms or low <= math.fsum(terms) <= high
-
-
-def _nonzero(group: Mixture | Nonzero, params: Mapping[str, Any]) -> int:
-    return sum(params.get(name, 0) != 0 for name in group.names)
+    if isinstance(part, Nonzero):
+        return sum(params.get(name, 0) != 0 for name in part.names) <= part.most
+    return _asked(part, params, names)
 
 
 class NoAnswer(ValueError):
@@ -495,15 +494,13 @@ def polytope_of(space: Mapping[str, Dimension], constraints: Sequence[Constraint
                 raise ValueError(f"allowed must name parameters of the space, {names}: {name!r} in {one!r} is unknown.")
             if isinstance(space[name], Categorical):
                 raise ValueError(f"allowed can only bound numbers: {name!r} in {one!r} is categorical.")
-        if isinstance(one, Linear):
-            rows.append((dict(one.weights), *one.bounds, False))
-        elif isinstance(one, Mixture):
-            rows.append((dict.fromkeys(one.names, 1.0), float(one.total), float(one.total), False))
-            groups += [] if one.most is None else [(one.names, one.most)]
-        elif isinstance(one, Nonzero):
-            groups.append((one.names, one.most))
-        elif isinstance(one, Order):
-            rows += _ordered(one.names, conditional)
+        for part in parts_of(one):
+            if isinstance(part, Linear):
+                rows.append((dict(part.weights), *part.bounds, False))
+            elif isinstance(part, Nonzero):
+                groups.append((part.names, part.most))
+            elif isinstance(part, Order):
+                rows += _ordered(part.names, conditional)
     d = len(names)
     first, span, log, sizes = np.zeros(d), np.zeros(d), np.zeros(d, dtype=bool), np.zeros(d, dtype=np.int64)
     involved = {name for weights, *_ in rows for name in weights} | {name for group, _ in groups for name in group}

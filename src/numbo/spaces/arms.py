@@ -23,7 +23,7 @@ TOLERANCE = 1.0
 class Arms:
     """The rows of ``X (A, d)``, searched by index: the setting of the bandit literature.
 
-    Optimizers use it as a `numbo.spaces.domain.Domain`. Features are scaled to the unit cube internally, so that
+    Optimizers search it as they search a space. Features are scaled to the unit cube internally, so that
     the priors of a learned kernel apply; lengthscales passed by the user are in the units of ``X``.
 
     Args:

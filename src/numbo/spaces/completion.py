@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from numbo._types import Array
-from numbo.spaces import INACTIVE, Categorical, Dimension, SearchSpace, Space
+from numbo.spaces import INACTIVE, Categorical, Dimension, Space
 from numbo.spaces.dimensions import middles
 
 #: Maximum number of values.
@@ -16,7 +16,7 @@ COMPLETIONS = 64
 
 
 def completions(
-    space: SearchSpace, x: Array, name: str, among: Dimension, rng: np.random.Generator
+    space: Space, x: Array, name: str, among: Dimension, rng: np.random.Generator
 ) -> tuple[list[Any], Array]:
     """Values of the dimension ``name``, and points (c, d) with these values and the other coordinates of ``x (d,)``.
 

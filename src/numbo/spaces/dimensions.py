@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -202,6 +202,7 @@ class Categorical:
 
     choices: tuple[Any, ...]
     when: Any = field(default=None, kw_only=True, hash=False, repr=False)
+    coarse: ClassVar[bool] = False
 
     def __init__(self, choices: Sequence[Any], *, when: Any = None) -> None:
         if not isinstance(choices, Iterable) or isinstance(choices, str | bytes | bytearray):
@@ -223,10 +224,6 @@ class Categorical:
     def usual_lengthscale(self) -> float:
         """The lengthscale that a model expects, in units of the distance of two categories."""
         return OF_TWO if len(self.choices) == 2 else OF_CATEGORIES
-
-    @property
-    def coarse(self) -> bool:
-        return False
 
     def index(self, value: Any) -> int:
         """Position of ``value``, -1 if absent; equal choices such as 1 and True are distinguished by type.

@@ -12,10 +12,12 @@ from numbo.spaces.beliefs import Belief, beliefs_of, defaults_of
 class Known(NamedTuple):
     """What a user says of parameters, by the names of the arguments of `numbo.Space`; false if that is nothing.
 
-    Attributes:
+    Args:
         allowed: constraints of the parameters together.
-        prior: what is believed of good values, by the names of parameters.
-        default: usual values by the names of parameters.
+        prior: what is believed of good values, by the names of parameters, as `numbo.Space` takes it: `numbo.Guess`,
+            weights of all categories, or a function of the value. The first trials are there, and it is believed less
+            with each.
+        default: usual values of parameters by name. The first trial has them, and others differ only where it pays.
     """
 
     allowed: tuple[Constraint, ...] = ()

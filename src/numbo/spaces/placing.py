@@ -11,8 +11,8 @@ import numpy as np
 
 from numbo import _checks
 from numbo._types import Array
+from numbo.spaces import Domain
 from numbo.spaces.dimensions import Categorical, Dimension, Float, Int
-from numbo.spaces.domain import Domain
 
 #: Values outside of a range lie at most so many times its width from it. With 1, values over ten times the range lay in
 #: two heaps, and studies with them were of no use (`benchmarks/results/compare-earlier.md`).

@@ -70,7 +70,7 @@ class Space(Mapping[str, Dimension]):
     #: Branches that fit are remembered up to this number: to look at the conditions takes twice as long as the rest of
     #: `encode`, and ten thousand trials of a study come at once when it is opened.
     KNOWN_BRANCHES = 1024
-    #: A space is not a set of arms (`numbo.spaces.domain.Domain`).
+    #: A space is not a set of arms.
     explicit: ClassVar[bool] = False
     #: What is known of the parameters together; None if nothing is.
     allowed: Allowed | None = None
@@ -136,7 +136,12 @@ class Space(Mapping[str, Dimension]):
         beliefs = beliefs_of(prior)
         self.beliefs = Beliefs(self._dimensions, beliefs) if beliefs else None
         self._default_values = defaults_of(default)
-        self.default = self._default_point(self._default_values)
+        for name, value in self._default_values.items():
+            if name not in self:
+                raise ValueError(f"default must name parameters of the space, {self.names}, got {name!r}.")
+            if not self[name].contains(value):
+                raise ValueError(f"default[{name!r}] must be a value of {self[name]}, got {value!r}.")
+        self.default = self.partial(self._default_values) if self._default_values else None
         constraints = constraints_of(allowed)
         self.allowed = Allowed(self, constraints) if constraints else None
 
@@ -281,15 +286,6 @@ class Space(Mapping[str, Dimension]):
         whole = self.rounded(np.where(np.isnan(x), 0.5, x)[None])[0]
         return np.where(np.isnan(x), x, whole)
 
-    def _default_point(self, given: Mapping[str, Any]) -> Array | None:
-        """The coordinates (d,) of default values, NaN for those that are not ``given``; None if none is."""
-        for name, value in given.items():
-            if name not in self:
-                raise ValueError(f"default must name parameters of the space, {self.names}, got {name!r}.")
-            if not self[name].contains(value):
-                raise ValueError(f"default[{name!r}] must be a value of {self[name]}, got {value!r}.")
-        return self.partial(given) if given else None
-
     @property
     def middle(self) -> Array:
         """The middle (d,) of each range, on its scale, and the first category, as people list the usual one first."""
@@ -381,25 +377,16 @@ class Space(Mapping[str, Dimension]):
         if self._activity is not None:
             return self._enumerated(set(range(self.d)))[0]
         rows = np.arange(int(self.cardinality))
-        numbers = rows[:, None] // self._strides() % self.sizes.astype(np.int64)
+        numbers = rows[:, None] // _strides(self.sizes) % self.sizes.astype(np.int64)
         return np.stack([middles(part, numbers[:, j]) for j, part in enumerate(self._parts)], axis=1)
 
     def grid_index(self, X: Array) -> Indices:
         """Row numbers in `grid` of the points ``X (n, d)`` of a finite space."""
         if self._activity is None:
-            return self.cells(X) @ self._strides()
+            return self.cells(X) @ _strides(self.sizes)
         if self._rows is None:
-            self._rows = {key.tobytes(): i for i, key in enumerate(self._identities(self.grid()))}
-        return np.array([self._rows[key.tobytes()] for key in self._identities(X)], dtype=np.int64)
-
-    def _identities(self, X: Array) -> Indices:
-        """Numbers (n, d) of the values of a finite space, -1 where inactive."""
-        return np.where(X == INACTIVE, -1, self.cells(X))
-
-    def _strides(self) -> Indices:
-        """Distance in rows of `grid` between neighbouring values of each dimension."""
-        sizes = self.sizes.astype(np.int64)
-        return np.append(np.cumprod(sizes[:0:-1])[::-1], 1).astype(np.int64)
+            self._rows = {key: i for i, key in enumerate(_keys(self, self.grid()))}
+        return np.array([self._rows[key] for key in _keys(self, X)], dtype=np.int64)
 
     def _enumerated(self, listed: set[int]) -> tuple[Array, Array]:
         """All combinations (n, d) of the ``listed`` coordinates, and the number of points (n,) that each represents.
@@ -482,3 +469,13 @@ class Space(Mapping[str, Dimension]):
         for limits in self._limits:
             X = limits.wrap(X)
         return X
+
+
+def _keys(space: Space, X: Array) -> list[bytes]:
+    """Keys (n,) of the points ``X (n, d)`` of a finite ``space``."""
+    return [numbers.tobytes() for numbers in np.where(X == INACTIVE, -1, space.cells(X))]
+
+
+def _strides(sizes: Array) -> Indices:
+    """Distance in rows of a grid between neighbouring values of each dimension with so many values."""
+    return np.append(np.cumprod(sizes.astype(np.int64)[:0:-1])[::-1], 1).astype(np.int64)

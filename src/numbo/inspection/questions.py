@@ -1,40 +1,43 @@
-"""The part of an optimizer that answers questions about it."""
+"""What can be asked of an optimizer, and of a snapshot of it, which answers: each question is written once."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
 
 from numbo._interrupts import interrupts_get_out
 from numbo._types import Array
-from numbo.inspection.explanation import Explanation
-from numbo.inspection.remaining import Remaining
-from numbo.inspection.snapshot import Snapshot
-from numbo.models.view import ModelView
+from numbo.inspection.explanation import Explanation, explained
+from numbo.inspection.fronts import hypervolumes, reference_of, told
+from numbo.inspection.remaining import Remaining, TooEarly
 from numbo.run.situation import Situation
-from numbo.search.trust_region import Region
+
+if TYPE_CHECKING:
+    from numbo.inspection.snapshot import Snapshot
+
+#: For how many more trials an explanation says what they would bring.
+AHEAD = 50
 
 
-class Inspectable(ABC):
-    """The part of `numbo.optimizers.Optimizer` that answers questions."""
+class Questions(ABC):
+    """The questions about a run. Those that need a model are answered by a `Snapshot`."""
 
     _run: Situation
 
     @abstractmethod
-    def _repair(self) -> None: ...
-
-    @abstractmethod
-    def _view(self, run: Situation) -> ModelView:
-        """The model updated by ``run``, a copy with nothing pending; the optimizer's own model is unchanged."""
-
-    @abstractmethod
-    def _region(self) -> Region | None: ...
+    def _asked(self) -> Snapshot:
+        """The snapshot that answers."""
 
     @overload
     def predict(self, params: Mapping[str, Any] | int) -> tuple[float, float]: ...
     @overload
     def predict(self, params: Sequence[Any]) -> tuple[Array, Array]: ...
+    @interrupts_get_out()
     def predict(self, params: Any) -> tuple[Any, Any]:
         """Posterior mean and standard deviation of the objective, without its noise, in the user's units.
 
@@ -46,16 +49,24 @@ class Inspectable(ABC):
         Raises:
             ValueError: before the first successful observation, or for points outside the space.
         """
-        return self.snapshot().predict(params)
+        return self._asked().predictions.predict(params)
 
+    @interrupts_get_out()
     def predict_feasible(self, params: Any) -> Any:
         """The probability that all constraints hold, between 0 and 1; an array (c,) for a sequence of ``c`` points.
 
         Raises:
             ValueError: without constraints, before the first successful observation, or for points outside the space.
         """
-        return self.snapshot().predict_feasible(params)
+        known = self._asked()
+        if not known._run.history.constrained:
+            raise ValueError(f"predict_feasible needs constraints, of which this {known.algorithm} has none.")
+        view = known.predictions.model("predict_feasible")
+        X, one = known.predictions.encoded(params)
+        out = np.exp(view.constraints.log_probability(X))
+        return float(out[0]) if one else out
 
+    @interrupts_get_out()
     def front(self) -> list[tuple[Any, tuple[float, ...]]]:
         """The points that no other point dominates, with their values: the trade-offs between several objectives.
 
@@ -63,8 +74,13 @@ class Inspectable(ABC):
         Values that are not final (``partial`` in `tell`) are left out. If values of an objective are noisy, expected
         values are compared and returned, since the front of noisy values consists of lucky points.
         """
-        return self.snapshot().front()
+        known = self._asked()
+        if known.predictions.view is None:
+            return []
+        rows, outputs = known.recommendations.front
+        return list(zip(map(known._run.history.params, rows.tolist()), told(known._run.goal, outputs), strict=True))
 
+    @interrupts_get_out()
     def hypervolumes(self, reference: Sequence[float]) -> Array:
         """The volume (n,) that the front dominates after each of the ``n`` trials, up to a ``reference`` point.
 
@@ -76,8 +92,13 @@ class Inspectable(ABC):
         Raises:
             ValueError: if ``reference`` is not as many finite numbers as there are objectives.
         """
-        return self.snapshot().hypervolumes(reference)
+        run = self._asked()._run
+        trials = run.history.trials
+        at = reference_of(reference, run.goal)
+        counted = trials.final & ~trials.failed & ~(trials.C > 0.0).any(axis=1)
+        return hypervolumes(trials.Y, counted, at)
 
+    @interrupts_get_out()
     def predict_end(self, reports: Mapping[Any, Any]) -> tuple[float, float]:
         """The predicted final value of a trial with these reports by step, and its standard deviation.
 
@@ -87,8 +108,19 @@ class Inspectable(ABC):
             ValueError: if ``reports`` are no mapping or have no number, no trial has reported anything, or
                 ``use_curves`` is off.
         """
-        return self.snapshot().predict_end(reports)
+        known = self._asked()
+        history = known._run.history
+        curve = known._run.goal.curve(reports)
+        if history.ends is None:
+            raise ValueError(f"predict_end needs the curves of trials, which this {known.algorithm} does not use.")
+        if curve is None:
+            raise ValueError(f"reports must hold at least one number, got {reports!r}.")
+        found = history.ends.end_of(curve, history.trials)
+        if found is None:
+            raise ValueError("predict_end needs a trial that has ended and reported something; tell one first.")
+        return known._run.goal.value(found.value), found.std
 
+    @interrupts_get_out()
     def best_predicted(
         self, *, anywhere: bool = False, tolerance: Mapping[str, float] | None = None
     ) -> tuple[Any, float] | None:
@@ -115,8 +147,9 @@ class Inspectable(ABC):
             ValueError: if there are several objectives, or ``tolerance`` names an unknown parameter, or one that is no
                 number, or has a value that is no number of at least 0.
         """
-        return self.snapshot().best_predicted(anywhere=anywhere, tolerance=tolerance)
+        return self._asked().recommendations.best((), anywhere=anywhere, tolerance=tolerance)
 
+    @interrupts_get_out()
     def remaining(self, trials: int, *, least: float = 0.0, reference: Sequence[float] | None = None) -> Remaining:
         """What so many more trials would bring: how likely an improvement is, and how large.
 
@@ -134,8 +167,9 @@ class Inspectable(ABC):
         Raises:
             ValueError: for an unsupported value, or before trials have different values.
         """
-        return self.snapshot().remaining(trials, least=least, reference=reference)
+        return self._asked().prospects(reference).remaining(trials, least)
 
+    @interrupts_get_out()
     def worthwhile(self, worth: float, *, reference: Sequence[float] | None = None) -> Remaining | None:
         """For how many more trials it pays to go on, and what they would bring; None if it does not pay.
 
@@ -150,8 +184,9 @@ class Inspectable(ABC):
         Raises:
             ValueError: as `remaining`.
         """
-        return self.snapshot().worthwhile(worth, reference=reference)
+        return self._asked().prospects(reference).worthwhile(worth)
 
+    @interrupts_get_out()
     def acquisition_values(self, params: Sequence[Any]) -> Array:
         """The acquisition function (c,) of the next ask by the global model, at ``c`` points, with nothing pending.
 
@@ -162,8 +197,11 @@ class Inspectable(ABC):
         Raises:
             ValueError: before the first successful observation, or for points outside the space.
         """
-        return self.snapshot().acquisition_values(params)
+        predictions = self._asked().predictions
+        return predictions.model("acquisition_values").acquire(predictions.encoded(list(params))[0])
 
+    @interrupts_get_out()
+    @np.errstate(over="ignore", invalid="ignore")
     def explain(self, objective: int = 0) -> Explanation:
         """A description of the model, and the time of the last ask.
 
@@ -173,19 +211,12 @@ class Inspectable(ABC):
         Raises:
             ValueError: before the first successful observation, or if ``objective`` is too large.
         """
-        return self.snapshot().explain(objective)
-
-    @interrupts_get_out()
-    def snapshot(self) -> Snapshot:
-        """A read-only copy for inspection, safe to use from another thread; its model knows all observations.
-
-        It has the same methods as the optimizer, and costs one update of the model, however many are called.
-        """
-        self._repair()
-        run = self._run.quiet()
-        view, region = (None, None) if run.history.best < 0 else (self._view(run), self._region())
-        run.history.pending.update(self._run.history.pending)
-        return Snapshot(type(self).__name__, run, view, region, self._run.times)
+        known = self._asked()
+        one = known.objective(objective)
+        found = explained(one) if one is known else explained(one).of_objective(objective)
+        with suppress(TooEarly):
+            found = replace(found, remaining=known.prospects().remaining(AHEAD))
+        return found
 
     @property
     def parameter_names(self) -> list[str]:
