@@ -239,7 +239,7 @@ def test_what_is_known_does_not_depend_on_when_it_was_asked_for():
         assert early.share >= 0.0
     told = history(points, values)
     late = Noise(told)
-    for what in ("share", "scatter", "measured", "refuted", "unsettled"):
+    for what in ("share", "scatter", "repeats", "refuted", "unsettled"):
         assert getattr(early, what) == getattr(late, what)
     np.testing.assert_array_equal(early.copies, late.copies)
     assert set(early.repeats.asked) == set(late.repeats.asked)
