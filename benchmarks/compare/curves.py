@@ -30,6 +30,7 @@ from benchmarks.compare import searches
 from benchmarks.problems.curves import APART, KINDS, LCBENCH, Task, problems, task
 from benchmarks.problems.problem import Array
 from benchmarks.samplers import budgets
+from benchmarks.samplers.registry import gp_sampler
 from benchmarks.storage import load
 
 COSTS = (10, 20, 60)
@@ -44,16 +45,12 @@ def _gssbo(space: dict[str, BaseDistribution], seed: int, **settings: Any) -> Ba
     return GSSBOSampler(seed=seed, search_space=space, settings=GSSBOSettings(**settings))
 
 
-def _gp(space: dict[str, BaseDistribution], seed: int) -> BaseSampler:
-    return optuna.samplers.GPSampler(seed=seed)
-
-
 SAMPLERS: dict[str, Callable[[dict[str, BaseDistribution], int], BaseSampler]] = {
     "GSSBO": _gssbo,
     "GSSBO-no-curves": lambda space, seed: _gssbo(space, seed, use_curves=False),
     "GSSBO-no-scouts": lambda space, seed: _gssbo(space, seed, scouting=0.0),
     "TPE": lambda space, seed: optuna.samplers.TPESampler(seed=seed),
-    "GPSampler": _gp,
+    "GPSampler": lambda space, seed: gp_sampler(seed),
     "Random": lambda space, seed: optuna.samplers.RandomSampler(seed=seed),
 }
 

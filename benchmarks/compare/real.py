@@ -28,6 +28,7 @@ from benchmarks.arguments import add_name, add_names, add_runs, results
 from benchmarks.compare.curves import PRUNERS
 from benchmarks.problems import programs, surrogate_programs
 from benchmarks.problems.programs import Program
+from benchmarks.samplers.registry import gp_sampler
 from benchmarks.storage import load
 
 MARKS = (60, 150)
@@ -62,6 +63,7 @@ SAMPLERS: dict[str, Callable[[int], BaseSampler]] = {
     "GSSBO": _gssbo,
     "GSSBO-no-scouts": lambda seed: _gssbo(seed, scouting=0.0),
     "TPE": _tpe,
+    "GPSampler": gp_sampler,
     "Random": lambda seed: optuna.samplers.RandomSampler(seed=seed),
 }
 

@@ -38,7 +38,8 @@ def _gp_ucb(seed: int) -> optuna.samplers.BaseSampler:
     return GPUCBSampler(seed=seed, n_startup_trials=20)  # as in the paper
 
 
-def _gp_sampler(seed: int) -> optuna.samplers.BaseSampler:
+def gp_sampler(seed: int) -> optuna.samplers.BaseSampler:
+    """Optuna's, on one core."""
     import torch
 
     torch.set_num_threads(1)
@@ -134,7 +135,7 @@ SAMPLERS: dict[str, Callable[[int], optuna.samplers.BaseSampler]] = {
     "TPE": lambda seed: optuna.samplers.TPESampler(seed=seed),
     "TPE-group": lambda seed: optuna.samplers.TPESampler(seed=seed, multivariate=True, group=True),
     "CMA-ES": lambda seed: optuna.samplers.CmaEsSampler(seed=seed),
-    "GPSampler": _gp_sampler,
+    "GPSampler": gp_sampler,
     "SMAC": _smac,
     "Textbook": _textbook,
     "BoTorch": _botorch,
