@@ -742,7 +742,7 @@ def test_trials_of_another_study_are_not_taken_for_those_of_a_trial_with_the_sam
     trials[0]._trial_id = trials[1]._trial_id
     space = sampler.infer_relative_search_space(studies[0], trials[0])
     sampler.sample_relative(studies[1], trials[1], space)
-    assert len(view_of(studies[1]).told) == 9
+    assert len(view_of(studies[1]).desk.told) == 9
 
 
 class TestLookingInside:

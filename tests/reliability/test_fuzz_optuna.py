@@ -108,7 +108,7 @@ def look(study):
         assert len(values) == k
         assert not any(math.isnan(value) for value in values)
         assert study.trials[trial.number].params == trial.params
-    told = view_of(study).told
+    told = view_of(study).desk.told
     for trial in [trial for trial, _ in front if trial.number in told][:1]:  # others may be out of range
         try:
             mean, std = numbo.optuna.predict(study, trial.params)
