@@ -9,7 +9,9 @@ a rule costs is what it has lost, of what 200 trials would have found, and its t
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +42,7 @@ def run_one(kind: str, name: str, seed: int) -> dict[str, Any]:
     row = {"kind": kind, "problem": name, "seed": seed}
     span = 1.0 if kind in NORMALISED else _range(found.values)
     stated = [_stated(found, n, k, span) for n in MARKS for k in horizons(n) if n + k <= len(found.values)]
-    return row | {"stated": stated, "stops": {} if kind == "noisy" else _stops(found.values, span)}
+    return row | {"stated": stated, "stops": {} if kind == "noisy" else _stops(found, span)}
 
 
 def _range(values: Array) -> float:
@@ -59,7 +61,7 @@ def _stated(found: Run, n: int, k: int, span: float) -> dict[str, float]:
 
     ``below`` and ``at_most`` are the shares of the forecast that the gain exceeds, and that it reaches.
     """
-    samples = Improvements(found.expected.get(n, found.values[:n])).gains(k)
+    samples = Improvements(found.expected.get(n, found.values[:n]), max(found.points - n, 1.0)).gains(k)
     gain = max(_best(found, n + k) - _best(found, n), 0.0)
     gain = 0.0 if gain < 1e-8 * span else gain
     return {
@@ -75,20 +77,21 @@ def _stated(found: Run, n: int, k: int, span: float) -> dict[str, float]:
 # -- rules -----------------------------------------------------------------------------------------------------------
 
 
-def _stops(values: Array, span: float) -> dict[str, list[float]]:
+def _stops(found: Run, span: float) -> dict[str, list[float]]:
     """By rule, the trials that it makes, and what it has lost, as a share of the range ``span``."""
-    n = min(STOPPED, len(values))
-    best = np.fmax.accumulate(values[:n])
-    stops = {name: rule(values[:n], COST * span) for name, rule in RULES.items()}
+    values = found.values[:STOPPED]
+    best = np.fmax.accumulate(values)
+    rules = RULES | {"numbo": partial(_numbo, points=found.points)}
+    stops = {name: rule(values, COST * span) for name, rule in rules.items()}
     return {name: [t, float((best[-1] - best[t - 1]) / span)] for name, t in stops.items()}
 
 
-def _numbo(values: Array, worth: float) -> int:
+def _numbo(values: Array, worth: float, points: float = math.inf) -> int:
     in_vain = 0
     for t in range(STARTUP, len(values) + 1):
         if not differ(values[:t]):
             continue
-        found = Improvements(values[:t])
+        found = Improvements(values[:t], max(points - t, 1.0))
         pays = any(found.gains(k).mean() > worth * k for k in HORIZONS)
         in_vain = 0 if pays else in_vain + 1
         if in_vain == PATIENCE:

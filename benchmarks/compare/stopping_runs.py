@@ -22,6 +22,8 @@ from benchmarks.problems.problem import Array, Params
 from benchmarks.problems.suites import SUITES, make
 from numbo import GSSBO, Categorical, Float, Int
 from numbo.optuna import GSSBOSampler
+from numbo.run.availability import ENUMERABLE
+from numbo.spaces import Domain
 
 KEPT = Path(__file__).parents[2] / "build" / "stopping"
 #: Numbers of trials after which forecasts are looked at.
@@ -56,11 +58,13 @@ class Run(NamedTuple):
         values: (n,) by trial, larger ones being better; NaN for a failure.
         expected: of a noisy run, the expected values (m,) of the first ``m`` trials, by ``m``; otherwise empty.
         true: (n,) the values without noise.
+        points: number of points of a space that can be enumerated, otherwise infinite.
     """
 
     values: Array
     expected: dict[int, Array]
     true: Array
+    points: float = math.inf
 
 
 def names_of(kind: str) -> list[str]:
@@ -75,10 +79,10 @@ def run(kind: str, name: str, seed: int) -> Run:
         found = _made(kind, name, seed)
         path.parent.mkdir(parents=True, exist_ok=True)
         expected: Any = {str(m): y for m, y in found.expected.items()}
-        np.savez_compressed(path, values=found.values, true=found.true, **expected)
+        np.savez_compressed(path, values=found.values, true=found.true, points=found.points, **expected)
     with np.load(path) as file:
         expected = {int(key): file[key] for key in file if key.isdigit()}
-        return Run(file["values"], expected, file["true"])
+        return Run(file["values"], expected, file["true"], float(file["points"]))
 
 
 def _made(kind: str, name: str, seed: int) -> Run:
@@ -99,7 +103,7 @@ def _plain(domain: dict[str, Any], value: Callable[[Any], float], trials: int, s
         point = opt.ask()
         values[t] = value(point)
         opt.tell(point, values[t])
-    return Run(values, {}, values)
+    return Run(values, {}, values, _points(opt.space))
 
 
 def _of_problem(name: str, trials: int, seed: int, *, noisy: bool) -> Run:
@@ -112,8 +116,14 @@ def _of_problem(name: str, trials: int, seed: int, *, noisy: bool) -> Run:
             expected[t] = sampler.inspected(study)[0].prospects().progress
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    course = follow(make(name), GSSBOSampler(seed=seed), seed, trials, name, mark=mark)
-    return Run(-course.told, expected, -course.regrets)
+    sampler = GSSBOSampler(seed=seed)
+    course = follow(make(name), sampler, seed, trials, name, mark=mark)
+    points = _points(sampler.inspected(course.study)[0].space)
+    return Run(-course.told, expected, -course.regrets, points)
+
+
+def _points(space: Domain) -> float:
+    return float(space.cardinality) if space.explicit or space.cardinality <= ENUMERABLE else math.inf
 
 
 def horizons(mark: int) -> tuple[int, int]:

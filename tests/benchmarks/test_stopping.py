@@ -29,7 +29,7 @@ def test_runs_are_made_once(kept):
     file.unlink()
     again = problems.run("made-up", "waves-2", 0)
     np.testing.assert_array_equal(found.values, again.values)
-    np.savez(next(kept.rglob("*.npz")), values=np.zeros(3), true=np.zeros(3))
+    np.savez(next(kept.rglob("*.npz")), values=np.zeros(3), true=np.zeros(3), points=np.inf)
     assert len(problems.run("made-up", "waves-2", 0).values) == 3
 
 
@@ -73,7 +73,7 @@ def test_rules():
     assert stopping._window(values, 0.0) == 24
     assert stopping._hindsight(values, 0.5) == 20
     assert stopping._numbo(values, 1e9) == stopping.STARTUP + stopping.PATIENCE - 1
-    found = stopping._stops(values, 20.0)
+    found = stopping._stops(Run(values, {}, values), 20.0)
     assert found["all"] == [100, 0.0]
     assert found["hindsight"] == [20, 0.0]
 

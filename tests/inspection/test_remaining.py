@@ -9,6 +9,7 @@ from tests.inspection.runs import ALGORITHMS, algorithms, run
 
 from numbo import GSSBO, Arms, Float, Int
 from numbo.inspection.remaining import HORIZONS, Remaining, TooEarly
+from numbo.models.improvements import Improvements
 
 SQUARE = {"x": Float(0, 1), "y": Float(0, 1)}
 
@@ -127,6 +128,20 @@ def test_nothing_is_left_of_what_was_tried():
         opt.tell({"n": n}, float(-n))
     assert opt.remaining(100) == Remaining(100, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     assert opt.worthwhile(1e-9) is None
+
+
+def test_the_forecast_knows_how_many_points_are_left():
+    """Of one objective: the best of few was perhaps found. A front goes on for longer."""
+    space = {"n": Int(1, 100)}
+    values = (np.random.default_rng(0).permutation(100) + 1.0)[:20]
+    one, two = GSSBO(space, seed=0), GSSBO(space, seed=0, directions=["maximize", "maximize"])
+    for n, value in enumerate(values.tolist(), 1):
+        one.tell({"n": n}, -value)
+        two.tell({"n": n}, (value, -value))
+    assert one.remaining(20) == Remaining.of(Improvements(values, 80.0).gains(20), 20)
+    assert one.remaining(20).probability < 0.8 * Remaining.of(gains(values, 20), 20).probability
+    volumes = two.hypervolumes((0.0, -101.0))
+    assert two.remaining(20, reference=(0.0, -101.0)) == Remaining.of(gains(volumes, 20), 20)
 
 
 def test_nothing_is_left_where_all_values_are_equal():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -15,6 +16,7 @@ from numbo.models.improvements import (
     Improvements,
     _corrected,
     _forecast,
+    _found,
     _sizes,
     _surprise,
     differ,
@@ -184,3 +186,28 @@ def test_what_came_before_corrects_what_is_expected():
     np.testing.assert_allclose(_corrected(samples, 0.0), samples, atol=1.0)
     moved = _corrected(samples, 1.0)
     assert np.mean(moved < np.median(samples)) == pytest.approx(stats.norm.cdf(-1.0), abs=0.01)
+
+
+def test_the_best_of_a_finite_space_may_have_been_found(values):
+    """Then nothing comes, with the probability that is stated; the other samples are as in a space without end."""
+    best = np.maximum.accumulate(values) - values.max()
+    n, left = len(values), 500.0
+    everywhere = _forecast(best, 30, 200_000)
+    found = _forecast(best, 30, 200_000, left)
+    some = np.mean(everywhere > 0.0) * (1.0 - _found(n, left))
+    assert np.mean(found > 0.0) == pytest.approx(some, abs=0.01)
+    assert found[found > 0.0].mean() == pytest.approx(everywhere[everywhere > 0.0].mean(), rel=0.1)
+
+
+def test_the_more_was_tried_of_the_fewer_points_the_sooner_the_best_was_found():
+    assert _found(20, 1e12) < 1e-4
+    assert _found(20, 0.5) > 0.99
+    assert _found(20, 1000.0) < _found(40, 1000.0) < _found(40, 100.0) < 1.0
+    assert _found(60, 10_000.0 - 60.0) == pytest.approx(0.5, abs=0.01)
+
+
+def test_more_trials_in_a_finite_space_gain_more(values):
+    found = Improvements(values, 200.0)
+    for few, many in pairwise([found.gains(trials) for trials in (1, 10, 100)]):
+        assert (many >= few).all()
+    np.testing.assert_array_equal(Improvements(values, math.inf).gains(10), gains(values, 10))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -91,7 +92,8 @@ class Prospects:
         else:
             self.progress = Y[:, 0] if reference is None else np.maximum(Y[:, 0], reference[0])
         self._left = run.available.left
-        self._improvements = Improvements(self.progress) if differ(self.progress) else None
+        left = math.inf if history.several else self._left  # of several, many points make a front
+        self._improvements = Improvements(self.progress, left) if differ(self.progress) else None
         if self._left and self._improvements is None:
             raise TooEarly("A forecast needs trials with different values that count; tell more.")
 

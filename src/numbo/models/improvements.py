@@ -6,6 +6,10 @@ distribution, as the rate is learned from the improvements so far (a gamma prior
 logarithms are normal, with a trend from one to the next that is learned by Bayesian regression (Gelman et al. 2013,
 *Bayesian Data Analysis*, section 14.8). Gains are sums of sizes, by Monte Carlo.
 
+A search of a finite space may have found its best point, after which nothing comes. The probability of that grows with
+the square of the trials, and falls with the square root of the number of points. It is as in a mixture cure model
+(Boag 1949), and was found on tables.
+
 The forecast is corrected by those that it would have made earlier in the same run: if more came than these expected,
 more is expected now (Dawid 1984: probability integral transforms).
 
@@ -29,7 +33,8 @@ PATHS, EARLIER_PATHS = 1024, 256
 #: weights of the rate, as a share of the trials; the prior's shape, and its mean times the number of trials; the
 #: exponent of the rate; the ratio of the weights of successive sizes; the prior of the trend (strength, mean), and its
 #: upper limit; the prior of the spread (weight, value); the weight that limits how well the level is known; and the
-#: largest size, as the logarithm of its ratio to the largest of the last.
+#: largest size, as the logarithm of its ratio to the largest of the last. This one and `FOUND` were chosen later, on
+#: other functions and tables.
 HALF_LIFE = 0.1
 SHAPE, MEAN = 0.55, 5.0
 GAMMA = 0.3
@@ -37,7 +42,9 @@ RECENT = 0.47
 TREND_STRENGTH, TREND, STEEPEST = 6.5, -0.2, -0.1
 SPREAD_WEIGHT, SPREAD = 2.3, 2.4
 LEVEL_WEIGHT = 0.23
-CAP = -0.75
+CAP = -0.2
+#: The odds that n trials have found the best of N points are ``(n / this)^2 / sqrt(N)``, if most points were not tried.
+FOUND = 6.0
 #: The spread of values is that of the best from this quantile of so many of the first: most of these may be penalties.
 #: Gains below the first share of it are none. Smaller improvements show how small the next ones are, but not smaller
 #: than the second share; nor do larger ones than the spread count as larger.
@@ -64,9 +71,10 @@ class Improvements:
 
     Args:
         values: (n,) of the trials so far, larger ones being better; NaN for those that do not count. They `differ`.
+        left: number of points of the space that were not tried.
     """
 
-    def __init__(self, values: Array) -> None:
+    def __init__(self, values: Array, left: float = math.inf) -> None:
         counted = ~np.isnan(values)
         finite = finite_range(values[counted])
         first = int(np.argmax(counted))
@@ -78,13 +86,14 @@ class Improvements:
         self._spread = _spread(finite)
         #: From below up to 0, in units of the spread.
         self._best = (best - best[-1]) / self._spread
-        self._surprise = _surprise(self._best)
+        self._left = left
+        self._surprise = _surprise(self._best, left)
         #: Accuracies, say, have steps: gains of less are none.
         self._step = 0.5 * float(np.diff(np.unique(finite)).min())
 
     def gains(self, trials: int) -> Array:
         """Samples (PATHS,), in ascending order, of the gain in so many more trials; none is smaller with more."""
-        found = _corrected(np.sort(_forecast(self._best, trials, PATHS)), self._surprise) * self._spread
+        found = _corrected(np.sort(_forecast(self._best, trials, PATHS, self._left)), self._surprise) * self._spread
         found[found < self._step] = 0.0
         with np.errstate(over="ignore"):
             out: Array = np.minimum(found * self._unit, np.finfo(float).max)
@@ -116,10 +125,10 @@ class _Sizes(NamedTuple):
     largest: float
 
 
-def _forecast(best: Array, trials: int, paths: int) -> Array:
+def _forecast(best: Array, trials: int, paths: int, left: float = math.inf) -> Array:
     """Samples (paths,) of the gain in so many more trials, given the ``best (n,)`` value after each one so far.
 
-    With more trials, each of them is at least as large: random numbers are the same.
+    With more trials, each of them is at least as large: random numbers are the same. ``left`` as `Improvements`.
     """
     from scipy.special import pdtrik
 
@@ -134,6 +143,8 @@ def _forecast(best: Array, trials: int, paths: int) -> Array:
     expected = rng.gamma(shape, 1.0 / rate, paths) * exposure
     share = rng.random(paths)
     count = np.where(share <= np.exp(-expected), 0.0, np.minimum(np.ceil(pdtrik(share, expected)), MOST))
+    if math.isfinite(left):
+        count[rng.random(paths) < _found(n, left)] = 0.0
     own = _sizes(np.log(np.clip(steps[at], SMALLEST, 1.0)))
     level = own.level + own.level_sd * rng.normal(size=paths)
     trend = np.minimum(own.trend + own.trend_sd * rng.normal(size=paths), STEEPEST)
@@ -142,6 +153,11 @@ def _forecast(best: Array, trials: int, paths: int) -> Array:
     gain = np.where(j <= count, np.exp(np.minimum(logs, own.largest)), 0.0).sum(axis=0)
     out: Array = np.where(gain > DIGITS, gain, 0.0)
     return out
+
+
+def _found(tried: int, left: float) -> float:
+    """The probability that the best of a space was found, if so many of its points were ``tried``, others ``left``."""
+    return 1.0 / (1.0 + left / ((tried / FOUND) ** 2 * math.sqrt(tried + left)))
 
 
 def _sizes(logs: Array) -> _Sizes:
@@ -167,10 +183,10 @@ def _sizes(logs: Array) -> _Sizes:
     )
 
 
-def _surprise(best: Array) -> float:
+def _surprise(best: Array, left: float = math.inf) -> float:
     """By how many standard deviations outcomes were above earlier forecasts, shrunk towards 0.
 
-    Each forecast was for as many trials as there had been.
+    Each forecast was for as many trials as there had been. ``left`` as `Improvements`, now.
     """
     from scipy.special import ndtri
 
@@ -181,7 +197,7 @@ def _surprise(best: Array) -> float:
             break
         gain = best[end - 1] - best[start - 1]
         gain = gain if gain > DIGITS else 0.0
-        found = _forecast(best[:start], end - start, EARLIER_PATHS)
+        found = _forecast(best[:start], end - start, EARLIER_PATHS, left + len(best) - start)
         rank = 0.5 * (np.mean(found < gain) + np.mean(found <= gain))
         total += weight * float(ndtri(np.clip(rank, EXTREME, 1.0 - EXTREME)))
         weights += weight
