@@ -260,7 +260,7 @@ def internal_point(point: Any, searched: Searched, space: Space | Table) -> dict
     try:
         found = to_internal(point, distributions)
     except (TypeError, ValueError):
-        raise ValueError(message) from None
+        raise ValueError(_no_choice(point, distributions) or message) from None
     foreign = [name for name in point if name not in distributions]
     instead = f"; {foreign} are not in the search space." if foreign else "."
     if not space.conditional.any() and found.keys() != distributions.keys():
@@ -271,6 +271,17 @@ def internal_point(point: Any, searched: Searched, space: Space | Table) -> dict
         reason = misfit(name, given, searched.words().get(name))
         raise ValueError(reason if given else reason.removesuffix(".") + instead)
     return found
+
+
+def _no_choice(point: Any, distributions: Mapping[str, BaseDistribution]) -> str | None:
+    """The message about the first value of a point that is no choice of its categorical distribution."""
+    for name, distribution in distributions.items():
+        if isinstance(distribution, CategoricalDistribution) and isinstance(point, Mapping) and name in point:
+            try:
+                distribution.to_internal_repr(point[name])
+            except (TypeError, ValueError):
+                return f"params[{name!r}] = {point[name]!r} is not in {distribution}."
+    return None
 
 
 def _internal(trial: FrozenTrial) -> dict[str, float]:

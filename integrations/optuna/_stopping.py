@@ -36,10 +36,6 @@ class StopWhenDone:
     each of them (`worthwhile`). Workers that share a storage end together if each has the callback. The logger
     ``"optuna.numbo"`` says at info level why a study ended. A study that is continued afterwards starts to wait anew.
 
-    Args:
-        reference: of several objectives, the point up to which the hypervolume is taken; by default the worst values on
-            the front, and a tenth of its range beyond.
-
     Raises:
         ValueError: for an unsupported value; when it is called, also if the study's sampler is not one of numbo's.
     """
@@ -53,8 +49,7 @@ class StopWhenDone:
         n_startup_trials: int = 20,
         reference: Sequence[float] | None = None,
     ) -> None:
-        self._reference = None if reference is None else tuple(reference)
-        self._ending = Ending(worth, per, patience, n_startup_trials)
+        self._ending = Ending(worth, per, patience, n_startup_trials, reference)
         #: By study: the mark of an end that was there at first, and the rule.
         self._known: dict[str, tuple[Any, Ending]] = {}
 
@@ -63,15 +58,15 @@ class StopWhenDone:
 
     def __call__(self, study: Study, trial: FrozenTrial) -> None:
         sampler_of(study)
-        if self._reference is not None:
-            reference_of(self._reference, Goal(_records.directions_of(study)))
+        if self._ending.reference is not None:
+            reference_of(self._ending.reference, Goal(_records.directions_of(study)))
         mark = study.user_attrs.get(ENDED)
         first, ending = self._known.setdefault(study.study_name, (mark, copy.copy(self._ending)))
         if mark != first:
             self._end(study)
             return
         finished = study.get_trials(deepcopy=False, states=FINISHED)
-        ask = partial(worthwhile, study, reference=self._reference)
+        ask = partial(worthwhile, study, reference=self._ending.reference)
         with suppress(NothingVaries):
             if ending.due(len(finished), lambda: _hours(finished), ask, partial(_exhausted, study)):
                 study.set_user_attr(ENDED, len(finished))

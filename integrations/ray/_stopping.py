@@ -34,8 +34,6 @@ class StopWhenDone(Stopper):
 
     Args:
         search: one of numbo's searchers, the one of the run, perhaps in a `ConcurrencyLimiter`.
-        reference: of several metrics, the point up to which the hypervolume is taken; by default the worst values on
-            the front, and a tenth of its range beyond.
 
     Raises:
         ValueError: for an unsupported value.
@@ -52,8 +50,7 @@ class StopWhenDone(Stopper):
         reference: Sequence[float] | None = None,
     ) -> None:
         self._search = _searcher(search)
-        self._ending = Ending(worth, per, patience, n_startup_trials)
-        self._reference = reference
+        self._ending = Ending(worth, per, patience, n_startup_trials, reference)
         self._ended = False
         self._told = 0
         #: When trials ended, in seconds, by the clock of this process.
@@ -72,7 +69,7 @@ class StopWhenDone(Stopper):
             return self._ended
         self._told = told
         self._ends.append(time.monotonic())
-        ask = partial(self._search.worthwhile, reference=self._reference)
+        ask = partial(self._search.worthwhile, reference=self._ending.reference)
         hours = usual_interval(list(self._ends)) / 3600.0
         self._ended = self._ending.due(told, lambda: hours, ask, lambda: opt is not None and opt.exhausted)
         if self._ended:

@@ -222,6 +222,14 @@ def is_finite(value: Any) -> bool:
     return is_number(value) and math.isfinite(value)
 
 
+def finite_numbers(given: Any) -> tuple[Any, ...] | None:
+    """What is ``given``, if it is a sequence of finite numbers."""
+    if not isinstance(given, Iterable) or isinstance(given, str | Mapping):
+        return None
+    numbers = tuple(given)
+    return numbers if all(map(is_finite, numbers)) else None
+
+
 def is_integer(value: Any) -> bool:
     """Whether a value is an integer, of Python or NumPy; True is none."""
     return isinstance(value, Integral) and not isinstance(value, bool)

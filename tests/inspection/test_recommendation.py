@@ -141,3 +141,16 @@ def test_recommendations_from_values_near_the_largest_double_are_finite():
         for value in rng.choice([0.0, -1.0, 1.0], 10):
             opt.tell({"x": rng.random()}, 1.7e308 * value)
         assert np.isfinite(opt.best_predicted()[1])
+
+
+@pytest.mark.parametrize("penalty", [1e2, 1e4, 1e10])
+def test_what_a_penalty_hides_is_not_recommended(penalty):
+    """Under a penalty, whose deviation is that of all values, no point without a trial is surely better than the best."""
+    for seed in range(4):
+        opt = GSSBO({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, seed=seed)
+        for _ in range(30):
+            point = opt.ask()
+            x, y = point["x"], point["y"]
+            opt.tell(point, penalty if x > 0.6 and y < 0.5 else (x - 0.5) ** 2 + (y - 0.4) ** 2)
+        best, _ = opt.best_predicted(anywhere=True)
+        assert (best["x"] - 0.5) ** 2 + (best["y"] - 0.4) ** 2 < 0.01

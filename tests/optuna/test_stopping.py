@@ -156,6 +156,8 @@ def test_pruned_trials_are_trials():
         ({"worth": 1, "per": "day"}, "per must be one of 'trial', 'hour', got 'day'"),
         ({"worth": 1, "patience": 0}, "patience must be an integer of at least 1, got 0"),
         ({"worth": 1, "n_startup_trials": 0}, "n_startup_trials must be an integer of at least 1, got 0"),
+        ({"worth": 1, "reference": 3}, "reference must be finite numbers, one an objective; got 3"),
+        ({"worth": 1, "reference": "ab"}, "reference must be finite numbers, one an objective; got 'ab'"),
     ],
 )
 def test_bad_input_is_named(settings, words):
@@ -169,7 +171,7 @@ def test_what_is_wrong_is_said_after_the_first_trial():
         study.optimize(bowl, n_trials=30, callbacks=[StopWhenDone(worth=1.0)])
     assert len(study.trials) == 1
     study = study_of()
-    with pytest.raises(ValueError, match=r"reference must be 1 finite numbers, one an objective; got \(1.0, 2.0\)"):
+    with pytest.raises(ValueError, match=r"reference must be a sequence of one finite number; got \(1.0, 2.0\)"):
         study.optimize(bowl, n_trials=30, callbacks=[StopWhenDone(worth=1.0, reference=[1.0, 2.0])])
     assert len(study.trials) == 1
 

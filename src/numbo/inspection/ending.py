@@ -22,16 +22,23 @@ class Ending:
         per: ``"trial"`` or ``"hour"``. Of an hour, the time that workers together take for a trial counts.
         patience: number of finished trials in a row after which the forecast has to say so.
         n_startup_trials: number of trials that have to finish before, unless every point of a finite space was tried.
+        reference: of several objectives, the point up to which the hypervolume is taken, a number for each; by default
+            the worst values on the front, and a tenth of its range beyond.
 
     Raises:
         ValueError: for an unsupported value.
     """
 
-    def __init__(self, worth: float, per: str, patience: int, n_startup_trials: int) -> None:
+    def __init__(
+        self, worth: float, per: str, patience: int, n_startup_trials: int, reference: Sequence[float] | None
+    ) -> None:
         self.worth = _checks.number("worth", worth, 0.0, above=True)
         self.per = _checks.one_of("per", per, ("trial", "hour"))
         self.patience = _checks.integer("patience", patience, 1)
         self.n_startup_trials = _checks.integer("n_startup_trials", n_startup_trials, 1)
+        self.reference = None if reference is None else _checks.finite_numbers(reference)
+        if reference is not None and self.reference is None:
+            raise ValueError(f"reference must be finite numbers, one an objective; got {reference!r}.")
         #: Number of trials in a row that did not pay.
         self._in_vain = 0
         self._nothing_new = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -38,10 +38,11 @@ def reference_of(given: Any, goal: Goal) -> Array:
         ValueError: if it is not as many finite numbers as there are objectives.
     """
     k = len(goal.directions)
-    numbers = list(given) if isinstance(given, Iterable) and not isinstance(given, str | Mapping) else []
-    if len(numbers) != k or not all(map(_checks.is_finite, numbers)):
-        raise ValueError(f"reference must be {k} finite numbers, one an objective; got {given!r}.")
-    return goal.outputs_of(numbers)
+    numbers = _checks.finite_numbers(given)
+    if numbers is None or len(numbers) != k:
+        wanted = f"{k} finite numbers, one an objective" if k > 1 else "a sequence of one finite number"
+        raise ValueError(f"reference must be {wanted}; got {given!r}.")
+    return goal.outputs_of(list(numbers))
 
 
 def told(goal: Goal, outputs: Array) -> list[tuple[float, ...]]:

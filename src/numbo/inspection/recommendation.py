@@ -352,7 +352,7 @@ class Recommendations:
         x = optimum(self._run, view, self.assured)
         if x is None:
             return None
-        found = self._predictions.unsure(view, x[None], view.mean_sd(x[None]))
+        found = self._predictions.widened(view, x[None])
         return _Optimum(x, float(found.mean[0]), float(found.mean[0] - found.std[0]))
 
     def woken(self, X: Array) -> Array:
