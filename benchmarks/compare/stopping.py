@@ -12,6 +12,7 @@ import argparse
 import math
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,11 @@ from numbo.models.improvements import Improvements, differ
 
 #: Kinds whose values are from 0, the worst of a table, to 1, the best.
 NORMALISED = ("hpob", "lcbench")
+#: Kinds whose spaces are finite.
+FINITE = ("tables", *NORMALISED)
 QUANTILES = (0.1, 0.5, 0.9)
+#: Limits of stated probabilities.
+STATED = (0.0, 0.02, 0.1, 0.3, 0.6, 0.9, 1.01)
 #: Improvements that count, and what a trial costs, as shares of the range.
 COUNTS, COST = 0.001, 0.001
 STOPPED = 200
@@ -159,6 +164,23 @@ def _within(one: dict[str, float], share: float) -> float:
     return float(np.clip((share - one["below"]) / width, 0.0, 1.0)) if width > 0.0 else float(one["below"] < share)
 
 
+def reliability(rows: list[dict[str, Any]]) -> list[list[str]]:
+    """How often the value improved by .1 %, by what was stated: texts, the first the head."""
+    out = [["runs of", "stated", "forecasts", "stated, mean", "came true", "runs", "in which some came true"]]
+    known = dict.fromkeys(row["kind"] for row in rows)
+    for kinds in ([kind for kind in known if kind not in FINITE], [kind for kind in known if kind in FINITE]):
+        found = [(one, i) for i, row in enumerate(rows) if row["kind"] in kinds for one in row["stated"]]
+        for low, high in pairwise(STATED):
+            some = [(one, i) for one, i in found if low <= one["probability"] < high]
+            if not some:
+                continue
+            means = [f"{100 * np.mean([one[key] for one, _ in some]):.1f} %" for key in ("probability", "came")]
+            runs = [len({i for _, i in some}), len({i for one, i in some if one["came"]})]
+            span = f"{100 * low:g} to {100 * min(high, 1.0):g} %"
+            out.append([", ".join(kinds), span, str(len(some)), *means, *map(str, runs)])
+    return out
+
+
 def savings(rows: list[dict[str, Any]]) -> list[list[str]]:
     """Trials, losses and costs of rules, by kind: texts, the first the head."""
     out = [["runs of", "rule", "runs", "trials", "lost, mean", "lost, worst", "cost", "numbo costs at most as much in"]]
@@ -184,7 +206,9 @@ def write_report(path: Path) -> None:
     rows = load(path)
     lines = ["# Results: what more trials bring", "", "Written by `python -m benchmarks stopping`.", ""]
     lines += ["Shares of gains that were at most a stated quantile: with right forecasts 10, 50 and 90 %.", ""]
-    lines += [*table_lines(calibration(rows)), "", "## Stopping", ""]
+    lines += [*table_lines(calibration(rows)), ""]
+    lines += ["How often the value improved by .1 % of the range, by the probability that was stated:", ""]
+    lines += [*table_lines(reliability(rows)), "", "## Stopping", ""]
     lines += [
         "Losses and costs are shares of the range of values. A trial costs .1 %.",
         "",
