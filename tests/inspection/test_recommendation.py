@@ -145,7 +145,7 @@ def test_recommendations_from_values_near_the_largest_double_are_finite():
 
 @pytest.mark.parametrize("penalty", [1e2, 1e4, 1e10])
 def test_what_a_penalty_hides_is_not_recommended(penalty):
-    """Under a penalty, whose deviation is that of all values, no point without a trial is surely better than the best."""
+    """Where a penalty makes all deviations large, no point without a trial is surely better than the best one."""
     for seed in range(4):
         opt = GSSBO({"x": Float(0.0, 1.0), "y": Float(0.0, 1.0)}, seed=seed)
         for _ in range(30):
