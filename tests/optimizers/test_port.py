@@ -11,6 +11,7 @@ from tests.helpers import MOSTLY, over_seeds, seeded
 
 from numbo import BBKB, GPUCB, GSSBO, Categorical, Float, Int, Space
 from numbo.inspection import Inspectable
+from numbo.inspection.questions import Questions
 from numbo.optimizers import GLOBAL, Optimizer, Port
 from numbo.run.situation import attempt
 from numbo.trials import History
@@ -232,9 +233,10 @@ def test_users_see_all_but_the_port():
     def public(cls):
         return {name for name in vars(cls) if not name.startswith("_")}
 
-    assert set(re.findall(r"\w+", shown)) == public(Inspectable)
-    assert not public(Port) & (public(Inspectable) | public(Optimizer))
-    assert public(Port) | public(Inspectable) | public(Optimizer) == {n for n in dir(Optimizer) if n[0] != "_"}
+    asked = public(Inspectable) | public(Questions)
+    assert set(re.findall(r"\w+", shown)) == asked
+    assert not public(Port) & (asked | public(Optimizer))
+    assert public(Port) | asked | public(Optimizer) == {n for n in dir(Optimizer) if n[0] != "_"}
 
 
 @pytest.mark.parametrize("cls", [GSSBO, BBKB])
