@@ -821,9 +821,10 @@ class TestLookingInside:
         with pytest.raises(ValueError, match="nothing to look at"):
             study.sampler.explain(study)
         study.optimize(self.objective, n_trials=12)
-        for wrong in ({"x": 0.1}, {"x": 0.1, "act": "gelu", "k": 1}):
-            with pytest.raises(ValueError, match=r"params must hold \['act', 'k', 'x'\]"):
-                study.sampler.predict(wrong)
+        with pytest.raises(ValueError, match=r"params must hold \['act', 'k', 'x'\]"):
+            study.sampler.predict({"x": 0.1})
+        with pytest.raises(ValueError, match=r"params\['act'\] = 'gelu' is not in "):
+            study.sampler.predict({"x": 0.1, "act": "gelu", "k": 1})
         with pytest.raises(ValueError, match="is not in"):
             study.sampler.predict({"x": 5.0, "act": 3, "k": 1})
 
