@@ -23,6 +23,8 @@ TIMES = ("lq-CMA-ES", "CMA-ES")
 MEDIANS = ("DTS-CMA-ES", "MATSuMoTo", "R-SHADE", "DIRECT")
 #: Targets that have a table.
 SHOWN = (10.0, 1.0)
+#: An expected time is as good as a recorded one if it is at most so many times as long.
+AS_GOOD = 1.2
 
 INTRO = """\
 Functions are numbered as in COCO; values are above the optimum's. Brackets hold the number of runs that reached the
@@ -112,6 +114,32 @@ def middle(values: Collection[float]) -> float:
     """The median of those that are known; of two in the middle the larger one, which may be infinite."""
     known = sorted(value for value in values if not math.isnan(value))
     return known[len(known) // 2] if known else math.nan
+
+
+def target_table(rows: Runs, dimension: int, method: str = TIMES[0]) -> list[str]:
+    """Lines of a table of all targets: on how many functions GSSBO reaches them, and how soon beside a recorded method.
+
+    Only functions that the method has reached count, and of these the ones that it reaches within the evaluations of a
+    run; ``rows`` have one dimension.
+    """
+    head = ["target", "recorded", f"of these at most {AS_GOOD:g} times as many", "reached", "recorded within a run"]
+    lines = [row_of([*head, f"at most {AS_GOOD:g}", "median ratio"]), "|---" * 7 + "|"]
+    for target in TIMED:
+        mine = [row for row in rows if row["sampler"] == "GSSBO"]
+        times = {f: recorded_times()[method, dimension, f][target] for f in functions_of(mine)}
+        known = {f: time for f, time in times.items() if math.isfinite(time)}
+        runs = {f: of(mine, "GSSBO", f) for f in known}
+        ratios = {f: ratio(expected_time(runs[f], target), time) for f, time in known.items()}
+        within = [ratios[f] for f, time in known.items() if time <= max(row["budget"] for row in runs[f])]
+        cells = [len(known), as_good(ratios.values()), sum(map(math.isfinite, ratios.values()))]
+        cells += [len(within), as_good(within)]
+        lines.append(row_of([f"{target:g}", *map(str, cells), share(middle(within))]))
+    return lines
+
+
+def as_good(ratios: Collection[float]) -> int:
+    """How many ratios to recorded times are at most `AS_GOOD`."""
+    return sum(value <= AS_GOOD for value in ratios)
 
 
 def median_table(rows: Runs, dimension: int) -> list[str]:
@@ -236,6 +264,8 @@ def write_report(path: Path) -> None:
     for dimension in sorted({row["dimension"] for row in rows}):
         mine = [row for row in rows if row["dimension"] == dimension]
         text += ["", f"## {dimension} dimensions", "", *run_table(mine)]
+        if "GSSBO" in samplers_of(mine) and (TIMES[0], dimension, 1) in recorded_times():
+            text += ["", f"All targets, beside the recorded {TIMES[0]}:", "", *target_table(mine, dimension)]
         for target in SHOWN:
             text += ["", f"Expected running times to {target:g}:", "", *time_table(mine, dimension, target)]
         points = " / ".join(str(dimension * k) for k in CHECKPOINTS)

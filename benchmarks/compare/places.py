@@ -20,7 +20,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from benchmarks.compare import stopping, transfer
-from benchmarks.compare.bbob_report import time_table
+from benchmarks.compare.bbob_report import longest, target_table, time_table
 from benchmarks.compare.hpob import CHECKPOINTS, mean_regret, regrets
 from benchmarks.compare.interval_report import intervals
 from benchmarks.compare.ranks import Runs, bootstrap, finished, grouped
@@ -206,6 +206,12 @@ def bbob_table(dimension: str, target: str) -> str:
     """Expected running times to a target on COCO's functions, beside recorded ones."""
     rows = [row for row in load(RESULTS / "bbob.jsonl") if row["dimension"] == int(dimension)]
     return "\n".join(["", "", *time_table(rows, int(dimension), float(target)), "", ""])
+
+
+def bbob_targets(dimension: str) -> str:
+    """All targets on COCO's functions: how many are reached, and how soon beside the recorded lq-CMA-ES."""
+    rows = [row for row in load(RESULTS / "bbob.jsonl") if row["dimension"] == int(dimension)]
+    return "\n".join(["", "", *target_table(longest(rows), int(dimension)), "", ""])
 
 
 def regret_table(name: str, trials: str) -> str:
@@ -547,6 +553,7 @@ FIGURES: dict[str, Callable[..., str]] = {
         rank_table,
         ahead_table,
         bbob_table,
+        bbob_targets,
         regret_table,
         spread_table,
         failure_table,

@@ -38,6 +38,20 @@ def test_recorded_times_are_those_of_two_algorithms_on_all_functions():
     assert all(set(found) == set(TIMED) for found in times.values())
 
 
+def test_the_table_of_targets_counts_functions_beside_their_recorded_times(monkeypatch):
+    known = {("lq-CMA-ES", 10, f): dict.fromkeys(TIMED, time) for f, time in [(1, 10.0), (2, 40.0), (3, 400.0)]}
+    known["lq-CMA-ES", 10, 4] = dict.fromkeys(TIMED, math.inf)
+    monkeypatch.setattr(bbob_report, "recorded_times", lambda: known)
+    good = [*[99.0] * 11, 1e-9]  # reaches all targets after 12 evaluations
+    rows = [row(good, function=f) for f in (1, 2, 3, 4)]
+    lines = bbob_report.target_table(rows, 10)
+    assert len(lines) == 2 + len(TIMED)
+    # 1.2, 0.3 and 0.03 times as many; the last recorded one is beyond a run of 100
+    assert lines[2] == "| 10 | 3 | 3 | 3 | 2 | 2 | 1.20 |"
+    never = [row([99.0] * 100, function=f) for f in (1, 2, 3, 4)]
+    assert bbob_report.target_table(never, 10)[2] == "| 10 | 3 | 0 | 0 | 2 | 0 | inf |"
+
+
 def test_recorded_medians_are_of_all_functions():
     medians = recorded_medians()
     assert [medians["DTS-CMA-ES", 10, 1, n] for n in (100, 250, 500)] == pytest.approx([9.8, 0.35, 0.038], rel=0.02)

@@ -13,11 +13,13 @@ from tests.runs import new_run, tell
 from tests.search.searches import global_search, local_search
 
 from numbo import GSSBO, Categorical, Float, GSSBOSettings, Int, Space
+from numbo.models.quadratic import coefficients_of
 from numbo.run.situation import GLOBAL
 from numbo.search import population, population_search
 from numbo.search.credit import IDLE, LEAST, MOST
 from numbo.search.engine import Origin
-from numbo.search.population_search import FEW, ON_ITS_WAY, TRIAL, PopulationSearch
+from numbo.search.population import Population
+from numbo.search.population_search import FEW, TRIAL, PopulationSearch
 
 D = 6
 BOX = Space({f"x{j}": Float(0.0, 1.0) for j in range(D)})
@@ -161,21 +163,39 @@ def test_a_search_whose_model_saves_some_evaluations_has_a_third_if_it_was_fores
     assert shares == [share]
 
 
-@pytest.mark.parametrize(("led_until", "sigma"), [(0, 0.1), (10**9, 0.1), (10**9, 1e-3)])
-def test_it_does_not_look_around_while_the_first_search_is_on_its_way(always, led_until, sigma):
+@pytest.mark.parametrize(
+    ("led_until", "sigma", "gains", "on_its_way"),
+    [
+        (0, 0.1, [], False),
+        (10**9, 0.1, [], True),
+        (10**9, 1e-3, [], False),
+        (0, 1e-3, [(True, 1.0)], True),
+        (0, 1e-3, [(True, 1.0), (False, 1000.0)], False),
+    ],
+)
+def test_it_does_not_look_around_while_the_first_search_is_on_its_way(always, led_until, sigma, gains, on_its_way):
     run, search = begun(value=funnel)
     search.propose(run)
     state = search.state_dict()
     distribution = state["now"]["distribution"] | {"sigma": sigma}
     changed = {"looked_around": (0, 0, 0), "tried": TRIAL, "led_until": led_until}
+    changed["credit"] = state["credit"] | {"gains": gains}
     now = state["now"] | {"distribution": distribution, "saved": 0.0}
     search.restore(state | changed | {"now": now}, run.history)
     rng = np.random.default_rng(1)
     for _ in range(100):
         observe(run, search, BOX.decode(rng.random(D)), -300.0)
         search.eager(run)
-    on_its_way = led_until > 0 and sigma > ON_ITS_WAY
     assert (search.state_dict()["looked_around"] == (0, 0, 0)) == on_its_way
+
+
+def test_a_search_is_on_trial_from_when_its_model_has_all_terms(always):
+    run, search = begun(value=rough, n=10)
+    assert coefficients_of(D) == 28
+    drive(run, search, rough, 32)  # 42 points are enough
+    assert search.state_dict()["tried"] == 0
+    drive(run, search, rough, 10)
+    assert search.state_dict()["tried"] == pytest.approx(10, abs=2)
 
 
 def test_it_has_no_turn_with_stopped_trials_noise_or_fixed_values(always):
@@ -351,6 +371,18 @@ def test_a_search_that_has_converged_starts_elsewhere_with_a_larger_population(a
     assert now["distribution"]["sigma"] == population.WIDE
     assert len(now["model"]["y"]) == 0
     drive(run, search, valley, 3 * size)
+
+
+@pytest.mark.parametrize("progress", [0.0, 0.01])
+def test_a_search_without_progress_ends_after_many_populations(progress):
+    now = Population(BOX, np.full(D, 0.5), 9)
+    enough = 100 + int(100 * D**1.5 / 9)  # as in the package cma, by Hansen
+    values = [float(k % 7) + progress * k for k in range(2 * enough)]
+    state = now.state_dict()
+    now.restore(state | {"best": values[:-1], "typical": values[:-1]})
+    assert not now.converged
+    now.restore(state | {"best": values, "typical": values})
+    assert now.converged == (progress == 0.0)
 
 
 # -- on its own --------------------------------------------------------------------------------------------------------

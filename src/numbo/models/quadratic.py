@@ -107,6 +107,11 @@ class Quadratic(Kept):
         """Whether there are enough points for mixed terms."""
         return self._kind(len(self._y)) == FULL
 
+    @property
+    def complete(self) -> bool:
+        """Whether there are enough points for all terms that it will ever have."""
+        return self._kind(len(self._y)) == self._largest
+
     def _kind(self, n: int) -> int:
         kinds = (kind for kind in (FULL, SQUARES) if kind <= self._largest and BETTER * n >= ENOUGH * self._sizes[kind])
         return next(kinds, LINEAR)

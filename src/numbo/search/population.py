@@ -266,7 +266,8 @@ class Population(Kept):
 
     @property
     def converged(self) -> bool:
-        """Whether the search has come to an end (Hansen 2016, appendix B.3)."""
+        """Whether the search has come to an end (Hansen 2016, appendix B.3; without progress, after as many populations
+        as in Hansen's `cma`, since few points of a population are evaluated while a model stands for the others)."""
         now = self.distribution
         if now.longest < NARROW or now.degenerate:
             return True
@@ -276,7 +277,7 @@ class Population(Kept):
         resolution = FLAT * (abs(last[-1]) + TINY * (max(self._best) - min(self._typical)))
         if len(self._best) >= flat and max(last) - min(last) <= resolution:
             return True
-        enough = 120 + 30 * k // self.size
+        enough = 100 + int(100 * k**1.5 / self.size)
         if len(self._best) < 2 * enough:
             return False
         span = max(enough, len(self._best) // 5)

@@ -28,6 +28,7 @@ from numbo.spaces import INACTIVE, Space
 from numbo.trials import History
 
 #: For so many evaluations a search gets most suggestions if it was foreseen to rank, and a third at least otherwise.
+#: They count from when there are enough points for all terms of its model.
 #: Later, the first search of all gets most of them as long as it saves this share of the evaluations
 #: (`benchmarks/results/single-runs.md`).
 TRIAL = 60
@@ -43,8 +44,9 @@ OFTEN = 50
 #: Before so many observations no search does (`benchmarks/results/compare-around-early.md`).
 LONG = 1000
 #: Nor does one while the first search of all is on its way: until it has been without most of the suggestions for
-#: `TRIAL` evaluations, and as long as the longest standard deviation of its population is above this
-#: (`benchmarks/results/compare-after-the-lead.md`). Other widths were not tried.
+#: `TRIAL` evaluations, and as long as the longest standard deviation of its population is above this; or while it has
+#: brought more lately than is presumed where nobody gains anything (`benchmarks/results/single-runs.md`). Other widths
+#: were not tried.
 ON_ITS_WAY = 0.02
 #: A population without a result of its points for so many observations is given up: it may have none that can be
 #: suggested. The next one is given twice as many, since results may be late. Not tuned
@@ -131,7 +133,8 @@ class PopulationSearch(Kept, Engine):
         self._generation = 0
         #: Number of observations when the present population began.
         self._begun_population = 0
-        #: Number of observations of points of this search, and how many there were of all after the last one.
+        #: Number of observations of points of this search since its model has all terms, and how many there were of all
+        #: after the last one.
         self._tried = 0
         self._heard_at = 0
         #: Number of observations of its own points when most suggestions were last its own.
@@ -245,7 +248,7 @@ class PopulationSearch(Kept, Engine):
         self._opened = True
         for i, origin in self._waiting:
             if self._is_own(origin):
-                self._tried += 1
+                self._tried += now is None or now.model.complete
                 self._heard_at = i + 1
             now = self._begin(history, i + 1) if now is None else self._after(history, now, i, origin)
             if now is not None and self._leads(now):
@@ -297,7 +300,7 @@ class PopulationSearch(Kept, Engine):
             self._next_population(n)
             return self._again(history, n - 1, now.size)
         lately = self._led_until > 0 and self._tried < self._led_until + TRIAL
-        on_its_way = lately and now.distribution.longest > ON_ITS_WAY
+        on_its_way = (lately and now.distribution.longest > ON_ITS_WAY) or self._credit.share > IDLE
         if now.alone or on_its_way or not self._is_stuck(history, n):
             return now
         self._next_population(n)
