@@ -9,7 +9,9 @@ from ray import tune
 from tests.helpers import MOSTLY, over_seeds, seeded
 
 from numbo import GSSBO, Categorical, Float, Int
+from numbo.inspection.predictions import Predictions
 from numbo.inspection.tolerance import over_errors
+from numbo.models.moments import Prediction
 from numbo.optuna import GSSBOSampler
 from numbo.ray import GSSBOSearch
 
@@ -50,14 +52,14 @@ def test_means_over_errors_are_those_of_the_model():
     opt = run(0)
     view = opt._view(opt._run.quiet())
     X = np.array([[0.0, 0.25], [0.4, 0.75]])
-    found = over_errors(opt.space, view, X, {"x": WIDTH})
+    found = over_errors(opt.space, view.mean_sd, X, {"x": WIDTH})
     for x, mean, std in zip(X, *found, strict=True):
         missed = np.clip(x[0] + np.linspace(-WIDTH, WIDTH, 4001), 0.0, 1.0)
         dense = view.mean_sd(np.column_stack([missed, np.full(4001, x[1])]))
         near = 0.05 * float(np.ptp(view.mean_sd(opt.observations[0]).mean))
         assert mean == pytest.approx(dense.mean.mean(), abs=near)
         assert std == pytest.approx(dense.std.mean(), abs=near)
-    np.testing.assert_array_equal(over_errors(opt.space, view, X, {}), view.mean_sd(X))
+    np.testing.assert_array_equal(over_errors(opt.space, view.mean_sd, X, {}), view.mean_sd(X))
 
 
 @pytest.mark.parametrize("anywhere", [False, True])
@@ -66,8 +68,8 @@ def test_what_is_best_is_the_mean_less_one_standard_deviation(anywhere):
     opt = run(seeded(0))
     view = opt._view(opt._run.quiet())
     point, mean = opt.best_predicted(tolerance={"x": WIDTH}, anywhere=anywhere)
-    own = over_errors(opt.space, view, opt.space.encode(point)[None], {"x": WIDTH})
-    others = over_errors(opt.space, view, opt._run.history.X, {"x": WIDTH})
+    own = over_errors(opt.space, view.mean_sd, opt.space.encode(point)[None], {"x": WIDTH})
+    others = over_errors(opt.space, view.mean_sd, opt._run.history.X, {"x": WIDTH})
     assert mean == pytest.approx(-float(own.mean[0]))
     assert (own.mean - own.std)[0] >= (others.mean - others.std).max() - 1e-9
 
@@ -110,3 +112,13 @@ def test_the_adapters_take_it():
         config = search.suggest(f"t{i}")
         search.on_trial_complete(f"t{i}", {"loss": needle(config["a"]["x"]), "training_iteration": 1})
     assert set(search.best_predicted(tolerance={"a/x": WIDTH})[0]) == {"a"}
+
+
+def test_anywhere_is_not_where_predictions_are_unsure(monkeypatch):
+    """By the deviations that are told, which are larger than the model's where it has been too sure."""
+    opt = run(0)
+    monkeypatch.setattr(
+        Predictions, "widened", lambda self, view, X: Prediction(np.zeros(len(X)), np.full(len(X), 1e9))
+    )
+    point, mean = opt.best_predicted(tolerance={"x": WIDTH}, anywhere=True)
+    assert (point, mean) == opt.best_predicted(tolerance={"x": WIDTH})

@@ -249,7 +249,7 @@ class Recommendations:
         if not len(rows):
             return None
         if tolerance is not None:
-            return tolerated(self._run, self._model, rows, tolerance, anywhere=anywhere)
+            return tolerated(self._predictions, self._model, rows, tolerance, anywhere=anywhere)
         i = int(rows[np.argmax(self.assured[rows])])
         if anywhere and (found := self._optimum) is not None:
             met = self._predictions.view.constraints.log_probability(found.x[None])[0] > ASSURED
