@@ -148,7 +148,7 @@ def test_a_restored_and_a_rebuilt_optimizer_go_on_in_the_same_way(make):
     told(opt, 40)
     twin = make.from_state_dict(opt.state_dict())
     rebuilt = history_of(opt)
-    stopped = [i for i in range(40) if rebuilt.stopped(i)]
+    stopped = [i for i in range(40) if rebuilt.stopped[i]]
     known = [curve for curve in opt.snapshot().curves() if curve.kind == "pruned"]
     np.testing.assert_array_equal([-curve.end for curve in known], rebuilt.y[stopped])
     np.testing.assert_array_equal([curve.std for curve in known], np.sqrt(rebuilt.variance[stopped]))
@@ -225,8 +225,8 @@ def test_a_trial_that_was_stopped_counts_for_a_local_search_as_far_as_it_is_cert
     for _ in range(6):
         told(opt, 10, seed)
         history, region = history_of(opt), opt.explain().region
-        if region.center >= 0 and history.stopped(region.center) and not opt.explain().noisy:
-            final = [i for i in range(history.n) if not history.stopped(i)]
+        if region.center >= 0 and history.stopped[region.center] and not opt.explain().noisy:
+            final = [i for i in range(history.n) if not history.stopped[i]]
             assert history.y[region.center] >= history.y[final].max() - 1e-12 or region.number > 0
 
 

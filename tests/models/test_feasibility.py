@@ -89,7 +89,7 @@ def test_a_success_at_the_same_place_supersedes_a_failure():
         history.add(x, 0.0, {}, -1)
     feasibility = Feasibility(np.zeros(2, dtype=bool), True)
     assert feasibility.update(history) is CERTAIN
-    assert not history.failed
+    assert not history.visits.failed
     assert history.told == 25
 
 

@@ -373,7 +373,7 @@ def test_most_suggestions_are_new_as_long_as_any_are_left(make):
 def test_a_failure_is_no_value_that_is_not_final(make, partial):
     opt = make(Space({"a": Int(0, 9)}), seed=0)
     opt.tell({"a": 3}, None, partial=partial)
-    assert history_of(opt).all_final
+    assert history_of(opt).final.all()
 
 
 @over_seeds()

@@ -30,6 +30,7 @@ from numbo import (
     Space,
 )
 from numbo.spaces.allowed import met
+from numbo.trials import point_key
 
 VALUES = st.one_of(
     st.floats(allow_nan=True, allow_infinity=True),
@@ -165,7 +166,9 @@ class AskTell(RuleBasedStateMachine):
             return True
         known, again = run.history, run.available.repeating
         for x in run.grid if run.available.race is None else run.grid[run.available.race]:
-            if not (known.key_of(x) is not None or run.available.barred(x) or (known.first_at(x) >= 0 and not again)):
+            key = point_key(x)
+            pending = known.pending.key_of(key) is not None
+            if not (pending or run.available.barred(x) or (key in known.visits.first and not again)):
                 return True
         return False
 

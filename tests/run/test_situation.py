@@ -29,6 +29,15 @@ def told(n=12, space=SPACE, fails=lambda p: False, **settings):
     return run
 
 
+def test_there_is_no_best_of_several_objectives():
+    run = new_run(SPACE, directions=("minimize",) * 3)
+    with pytest.raises(ValueError, match=r"^There is no best point of 3 objectives: see front\(\)\.$"):
+        _ = run.best
+    assert new_run(SPACE).best is None
+    found = told(directions=("minimize",))
+    assert found.best == (found.history.params(found.history.best), -found.history.y.max())
+
+
 def test_a_copy_for_inspection_has_nothing_pending_and_leaves_the_run_as_it_is():
     run = told()
     run.hold("a", {"x": 0.5, "k": 3}, 7)

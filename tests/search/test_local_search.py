@@ -249,7 +249,7 @@ def test_what_is_expected_of_a_stopped_trial_at_the_center_may_change():
         i = run.history.add(x, values[count - 1], p, GLOBAL, final=count == 9, curve=curve)
         local.tell(run, i, run.history.assured(i), GLOBAL)
         center = local.trust_region.center
-        if center >= 0 and run.history.stopped(center):
+        if center >= 0 and run.history.stopped[center]:
             assert local.trust_region.best == run.history.assured(center)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.helpers import restored_history
@@ -13,7 +12,7 @@ from tests.helpers import restored_history
 from numbo.models.curves import Curves
 from numbo.models.noise import alike, evidence
 from numbo.rules.opening import blind
-from numbo.trials import SCOUT, UNASKED, Curve, Goal, History, Pending, point_key, scores_of
+from numbo.trials import SCOUT, UNASKED, Curve, History, Pending, point_key, scores_of
 from numbo.trials.effort import effort, pending_scouts, scout_is_due
 from numbo.trials.ends import expected_pending
 from numbo.trials.front import closeness, front_rows
@@ -41,8 +40,8 @@ def test_what_is_told_after_a_copy_does_not_reach_it():
     assert (copy.n, copy.told, len(copy.excluded), list(copy.pending)) == (1, 2, 1, ["k"])
     np.testing.assert_array_equal(copy.trials.X, X)
     np.testing.assert_array_equal(copy.trials.Y, Y)
-    assert copy.best_of(Goal(("minimize",))) == ({"a": 1}, -1.0)
-    assert len(copy.first) == copy.failed_counts.total() == 1
+    assert (copy.best, copy.any_feasible, copy.params(copy.best)) == (0, True, {"a": 1})
+    assert len(copy.visits.first) == len(copy.visits.failures) == 1
 
 
 def test_what_is_told_to_a_copy_does_not_reach_the_original():
@@ -56,8 +55,8 @@ def test_what_is_told_to_a_copy_does_not_reach_the_original():
 
 def test_the_oldest_pending_point_at_a_place_is_found_by_it():
     history = filled()
-    assert history.key_of(np.array([0.5, 0.5])) == "k"
-    assert history.key_of(np.array([0.5, 0.6])) is None
+    assert history.pending.key_of(point_key(np.array([0.5, 0.5]))) == "k"
+    assert history.pending.key_of(point_key(np.array([0.5, 0.6]))) is None
 
 
 def naive(told):
@@ -84,11 +83,11 @@ def test_observations_are_the_trials_that_succeeded(told):
         np.testing.assert_array_equal(known.trials.origins[known.positions], [t for t, _, _ in observed])
         np.testing.assert_array_equal(known.positions, [t for t, _, _ in observed])
         np.testing.assert_array_equal(known.trials.Y[:, 1], [-y for _, y in told])
-        assert known.first == {point_key(np.array([x / 8])): i for x, i in first.items()}
-        assert known.again == again
-        assert {float(x[0] * 8) for x in known.failed.values()} == set(lost) - set(first)
-        assert known.superseded().tolist() == [bool(np.isnan(y)) and x in first for x, y in told]
-        assert known.all_final == all(x > 0 for _, x, _ in observed)
+        assert known.visits.first == {point_key(np.array([x / 8])): i for x, i in first.items()}
+        assert known.visits.again == again
+        assert {float(x[0] * 8) for x in known.trials.X[list(known.visits.failed.values())]} == set(lost) - set(first)
+        assert known.visits.superseded(len(told)).tolist() == [bool(np.isnan(y)) and x in first for x, y in told]
+        assert known.final.all() == all(x > 0 for _, x, _ in observed)
         if observed:
             assert known.params(known.best) == {"x": observed[int(np.argmax(known.y))][1]}
 
@@ -102,20 +101,21 @@ def test_failures_at_points_that_have_succeeded_are_counted(events):
         history.add(np.array([point / 4]), 1.0 if succeeds else np.nan, {}, -1)
         expected += point in fine and not succeeds
         fine |= {point} if succeeds else set()
-    assert history.failed_again == expected
+    assert history.visits.failed_again == expected
     history.refresh()  # all at once
-    assert history.failed_again == expected
+    assert history.visits.failed_again == expected
 
 
 def test_what_is_pending_is_counted_by_what_it_is():
     history = filled()
     history.pending["again"] = Pending.of(np.array([0.1, 0.2]), {"a": 1}, 3)
     history.pending["scout"] = Pending.of(np.array([0.2, 0.2]), {"a": 1}, SCOUT)
-    assert (history.step, pending_scouts(history), history.pending_again()) == (5, 1, 1)
+    assert (history.step, pending_scouts(history), history.visits.observed(history.pending.values())) == (5, 1, 1)
     np.testing.assert_array_equal(history.pending.X, [[0.5, 0.5], [0.1, 0.2], [0.2, 0.2]])
-    assert (history.key_of(np.array([0.2, 0.2])), history.key_of(np.array([0.3, 0.4]))) == ("scout", None)
-    assert (history.first_at(np.array([0.1, 0.2])), history.first_at(np.array([0.3, 0.4]))) == (0, -1)
-    assert (history.has_failed(np.array([0.1, 0.2])), history.has_failed(np.array([0.3, 0.4]))) == (False, True)
+    one, other, scout = map(point_key, np.array([[0.1, 0.2], [0.3, 0.4], [0.2, 0.2]]))
+    assert (history.pending.key_of(scout), history.pending.key_of(other)) == ("scout", None)
+    assert (history.visits.first, list(history.visits.failed)) == ({one: 0}, [other])
+    assert (history.visits.only_failed(one), history.visits.only_failed(other)) == (False, True)
 
 
 def test_values_of_models_are_finite_and_those_of_observations_are_what_was_told():
@@ -226,7 +226,7 @@ def test_a_history_of_one_output_has_the_others_records():
     np.testing.assert_array_equal(own.y, history.trials.Y[:, 2])
     np.testing.assert_array_equal(own.X, history.X)
     np.testing.assert_array_equal(own.C, history.C)
-    assert (own.k, list(own.pending), own.all_final) == (1, ["k"], history.all_final)
+    assert (own.k, list(own.pending), own.final.all()) == (1, ["k"], history.final.all())
 
 
 def test_observations_are_alike_if_all_their_outputs_are():
@@ -234,11 +234,6 @@ def test_observations_are_alike_if_all_their_outputs_are():
     for outputs in ((1.0, 2.0), (1.0, 2.0), (1.0, 3.0), (0.0, 2.0)):
         history.add(np.array([0.5]), np.array(outputs), {}, -1)
     assert [alike(history, 0, i) for i in (1, 2, 3)] == [True, False, False]
-
-
-def test_there_is_no_best_of_several_objectives():
-    with pytest.raises(ValueError, match=r"^There is no best point of 3 objectives: see front\(\)\.$"):
-        several(3).best_of(Goal(("minimize",) * 3))
 
 
 # -- trials that were stopped ----------------------------------------------------------------------------------------
@@ -263,8 +258,8 @@ def reporting(n, every=3, seed=0):
 
 def test_values_of_trials_that_were_stopped_are_those_expected_at_their_ends():
     history, truth = reporting(60), decaying(60)[:, -1]
-    stopped = history.were_stopped(np.arange(60))
-    assert stopped.tolist() == [i % 3 > 0 for i in range(60)] == [history.stopped(i) for i in range(60)]
+    stopped = history.stopped
+    assert stopped.tolist() == [i % 3 > 0 for i in range(60)]
     np.testing.assert_array_equal(history.y[~stopped], truth[~stopped])
     last = history.trials.Y[:, 0]
     errors = [np.abs(values - truth)[stopped].mean() for values in (history.y, last)]

@@ -41,7 +41,7 @@ def test_every_row_is_what_was_told(rows):
     np.testing.assert_array_equal(trials.C[:, 0], [np.nan if place == 0 else place for place, *_ in rows])
     for t, (_, _, final, curve) in enumerate(rows):
         assert trials.curves[t] is curve
-        assert trials.stopped(t) == (curve is not None and not final)
+        assert trials.stopped[t] == (curve is not None and not final)
         assert trials.reported(t) == (1 if curve is None else len(curve.steps))
     reported = np.array([t for t, row in enumerate(rows) if row[3] is not None], dtype=np.int64)
     assert [len(curve.steps) for curve in trials.curves_of(reported)] == [trials.reported(t) for t in reported]

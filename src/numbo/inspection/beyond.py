@@ -112,7 +112,7 @@ def _candidates(run: Situation, lengthscales: Array, X: Array, values: Array, rn
 
 def recommendable(run: Situation, view: ModelView, points: Array) -> Mask:
     """Which of the ``points (c, d)`` have no trial, are allowed, and are likely to succeed and meet all constraints."""
-    out = np.array([point_key(x) not in run.history.first for x in points], dtype=bool)
+    out = np.array([point_key(x) not in run.history.visits.first for x in points], dtype=bool)
     success = view.acquisition.success
     if success is not CERTAIN:
         out &= success_probabilities(success, points) >= success.threshold

@@ -40,7 +40,7 @@ def curves_of(history: History, goal: Goal) -> list[LearningCurve]:
     for i, t in enumerate(history.positions.tolist()):
         if (curve := history.trials.curves[t]) is None:
             continue
-        if history.stopped(i):
+        if history.stopped[i]:
             out.append(shown("pruned", curve, float(history.y[i]), float(history.variance[i])))
         else:
             out.append(shown("best" if i == history.best else "complete", curve, math.nan, math.nan))

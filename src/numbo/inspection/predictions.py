@@ -68,7 +68,7 @@ class Predictions:
         found = self.widened(view, X)
         mean = found.mean
         if self.run.noises[objective].refuted:  # repeats show no noise: measured values are exact
-            told: Indices = np.array([history.first.get(point_key(x), -1) for x in X], dtype=np.int64)
+            told: Indices = np.array([history.visits.first.get(point_key(x), -1) for x in X], dtype=np.int64)
             mean = np.where(told >= 0, history.values(output=objective)[told], mean)
         return Prediction(self.run.goal.values(mean, objective), found.std)
 

@@ -177,7 +177,7 @@ class Snapshot(Questions):
         history = self._history
         values = self._goal.values_of(history.trials.Y).reshape(history.trials.n, -1)[:, 0]
         std = np.zeros(len(values))
-        rows = np.flatnonzero(history.were_stopped(np.arange(history.n)))
+        rows = np.flatnonzero(history.stopped)
         at = history.positions[rows]
         values[at] = self._goal.values(history.y[rows])
         std[at] = np.sqrt(history.variance[rows])
@@ -210,7 +210,7 @@ class Snapshot(Questions):
     @property
     def best(self) -> tuple[Any, float] | None:
         """Best point that meets all constraints, and its value; ``None`` before the first such point."""
-        return self._history.best_of(self._goal)
+        return self._run.best
 
     @property
     def n_told(self) -> int:

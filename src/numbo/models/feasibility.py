@@ -138,7 +138,7 @@ class Feasibility(Kept):
         bounds = failing_bounds(X, failed, self._continuous)
         self.closed = bounds.closed
         timed = np.column_stack([X, np.arange(len(X)) / TRIALS])
-        live = np.flatnonzero(~(history.superseded() | bounds.explained))
+        live = np.flatnonzero(~(history.visits.superseded(history.told) | bounds.explained))
         return Labels(timed, live, np.where(failed, 0.0, 1.0))
 
     def _weigh(self, labels: Array) -> float:

@@ -178,7 +178,7 @@ class Noise:
     def checks(self) -> int:
         """Number of times that a point was evaluated again: repeats, stopped ones and failures included."""
         repeats = self.repeats
-        return len(repeats.gaps) + repeats.unfinished + self.history.failed_again
+        return len(repeats.gaps) + repeats.unfinished + self.history.visits.failed_again
 
     @property
     def known(self) -> float:
@@ -264,7 +264,7 @@ class Noise:
         """
         if self.shown:
             return True
-        if not self.history.all_final:
+        if not self.history.final.all():
             return claimed is not None and claimed > NOISY
         if not self.plausible(claimed):
             return False
@@ -296,7 +296,7 @@ class Noise:
         n = self.history.n
         ties = self._ties.values()
         refuted = self.refuted
-        spent = self.checks + self.history.pending_again()
+        spent = self.checks + self.history.visits.observed(self.history.pending.values())
         if ties and not refuted and all(one.coarse for one in ties):
             return spent < n // COARSELY
         if not spent and self.history.fact(effort).stopped and np.count_nonzero(self.history.final) >= FINISHED:
@@ -357,7 +357,7 @@ def ties_of(known: Mapping[int, Tie] | None, history: History, output: int) -> M
     repeats = history.fact(evidence, output)
     found = {} if known is None else dict(known)
     repeated = np.zeros(history.n, dtype=bool)
-    repeated[[i for _, i in history.again]] = True
+    repeated[[i for _, i in history.visits.again]] = True
     for first in repeats.asked.keys() - found.keys():
         i = repeats.asked[first]
         one = repeats.finished.get(first, first)
@@ -370,13 +370,13 @@ def ties_of(known: Mapping[int, Tie] | None, history: History, output: int) -> M
 
 def evidence(known: Repeats | None, history: History, output: int) -> Repeats:
     """The fold of the `Repeats` of an ``output``."""
-    if known is not None and known.known == len(history.again):
+    if known is not None and known.known == len(history.visits.again):
         return known
     found = Repeats() if known is None else copied(known)
     y = history.output(output)
     final = history.final
     variance = history.trials.variance[history.positions] if output == 0 else np.zeros(history.n)
-    for point, i in history.again[found.known :]:
+    for point, i in history.visits.again[found.known :]:
         first = found.finished.get(point, point)
         if not (final[first] and final[i]):
             found.unfinished += not final[i]
@@ -405,7 +405,7 @@ def evidence(known: Repeats | None, history: History, output: int) -> Repeats:
         found.gaps.append(abs(gap))
         if asked:
             found.asked.setdefault(point, i)
-    found.known = len(history.again)
+    found.known = len(history.visits.again)
     return found
 
 

@@ -454,7 +454,7 @@ class Optimizer(Port):
         if key is not None:
             self._same_point(key, x, params)
             return key
-        key = history.key_of(x)
+        key = history.pending.key_of(point_key(x))
         if key is None:
             raise ValueError(f"params must be pending: asked for, or held, and not told yet; got {params!r}.")
         return key
@@ -508,7 +508,7 @@ class Optimizer(Port):
             ValueError: if there are several objectives: `front` has the best points then.
         """
         self._repair()
-        return self._run.history.best_of(self._run.goal)
+        return self._run.best
 
     # -- supplied by an algorithm, with `_view` ----------------------------------------------------------------------
 

@@ -135,7 +135,8 @@ class Port(Inspectable):
         """Whether every point of a finite space was told or is pending, and repeats are avoided."""
         self._repair()
         run = self._run
-        if run.grid is not None and run.history.failed:  # how often a point may fail depends on how often others do
+        failed = run.grid is not None and run.history.visits.failed
+        if failed:  # how often a point may fail depends on how often others do
             attempt(run.success, lambda: None, self._warned_of)
         if not run.available.exhausted:
             return False

@@ -60,7 +60,7 @@ class Recalled(Opening):
     sources: tuple[Sources, ...] = ()
 
     def point(self, run: Situation, position: int | None) -> Suggestion:
-        number = run.step if position is None else position
+        number = run.history.step if position is None else position
         if 0 < number < self.n:
             return super().point(run, number - 1)
         first = 0 if number == 0 else number - self.n + 1

@@ -203,58 +203,55 @@ class Availability:
     def taken(self, x: Array) -> bool:
         """Whether ``x (d,)`` should not be suggested: it is barred, or it is a repeat and repeats are avoided."""
         x = self.space.representable(x)
-        return self._taken(x) or not self.permits(x)
+        return self._taken(x, point_key(x)) or not self.permits(x)
 
-    def _taken(self, x: Array) -> bool:
+    def _taken(self, x: Array, key: bytes) -> bool:
         """`taken`, whether it is allowed or not: to ask for that takes longer."""
-        if self._given_up_on(x):
+        if self._given_up_on(key):
             return True
-        history = self.history
-        if not self.avoid_repeats or self._probes(x):
+        if not self.avoid_repeats:
             return False
-        if history.key_of(x) is not None:
+        observed = key in self.history.visits.first
+        if observed and (wanted := self.probe()) is not None and point_key(wanted) == key:
+            return False
+        if self.history.pending.key_of(key) is not None:
             if self.grid is None or (self.race is None and not self.repeating):
                 return True
             free = self._free_in(self.race)
             return bool(free.any()) and not bool(free[self.space.grid_index(x[None])[0]])
-        repeated = history.first_at(x) >= 0 and not self.repeating
-        return repeated and (self.race is None or bool(self._free_in(self.race).any()))
+        return observed and not self.repeating and (self.race is None or bool(self._free_in(self.race).any()))
 
     def barred(self, x: Array) -> bool:
         """Whether ``x (d,)`` is excluded, is not allowed, or has failed and never succeeded.
 
         A point that failed less often than is allowed comes again once no other point is left.
         """
-        return self._given_up_on(x) or not self.permits(x)
+        return self._given_up_on(point_key(x)) or not self.permits(x)
 
-    def _given_up_on(self, x: Array) -> bool:
-        key = point_key(x)
+    def _given_up_on(self, key: bytes) -> bool:
         if key in self.history.excluded:
             return True
-        if key in self.forgiven:
+        if key in self.forgiven or not self.history.visits.only_failed(key):
             return False
-        return self.history.has_failed(x) and (self._given_up(key) or self.grid is None or bool(self._fresh().any()))
+        return self._given_up(key) or self.grid is None or bool(self._fresh().any())
 
     def _given_up(self, key: bytes) -> bool:
-        """Whether a point has failed too often; of a list of points, until it has waited as long as a category would.
+        """Whether a point that only failed did too often; in a list, until it has waited as long as a category would.
 
         Otherwise a few failures by chance, early in a run, would leave only repeats of what succeeded.
         """
-        history = self.history
-        count = history.failed_counts[key]
-        if count < self.feasibility.patience or key in history.first:
+        failures = self.history.visits.failures[key]
+        if len(failures) < self.feasibility.patience:
             return False
         if self.grid is None or self.feasibility.learn != "auto":
             return True
-        return history.told - history.failed_last[key] <= WAITING * 2.0**count
+        return self.history.told - failures[-1] <= WAITING * 2.0 ** len(failures)
 
     def _fresh(self) -> Mask:
         """The points (A,) of the grid, in the race if there is one, that nobody tries or has tried, and that may be
         suggested."""
-        history = self.history
         rows = self._unseen.copy() if self.race is None else self._unseen & self.race
-        tried = [*history.excluded.values(), *history.failed.values()]
-        return self._not_pending(self._with_fixed(self.places.without(rows, tried)))
+        return self._not_pending(self._without(rows, list(self.history.visits.failed.values())))
 
     # -- repeats -------------------------------------------------------------------------------------------------
 
@@ -269,13 +266,12 @@ class Availability:
             return not self.avoid_repeats
         history = self.history
         noise = self._noise
-        if not (history.all_final or noise.shown):
+        if not (history.final.all() or noise.shown):
             return False
         if not noise.found:
             return self.grid is not None and noise.plausible(noise.claimed) and self.left == 0.0
-        checks = noise.checks
-        few = checks < SOON and checks + history.pending_again() < SOON
-        in_turn = history.turn % AGAIN == AGAIN - 1 and checks >= SOON
+        few = noise.checks + history.visits.observed(history.pending.values()) < SOON
+        in_turn = history.turn % AGAIN == AGAIN - 1 and noise.checks >= SOON
         return self.race is not None or in_turn or few or self.left == 0.0
 
     def probe(self) -> Array | None:
@@ -290,7 +286,7 @@ class Availability:
             return None
         if history.n < PROBED or history.best < 0:
             return None
-        unmeasured = not noise.checks and not history.pending_again()
+        unmeasured = not noise.checks and not history.visits.observed(history.pending.values())
         categories = bool(np.all(self.space.categorical)) and unmeasured
         if not (any(one.unsettled for one in self.noises) or categories or self._at_odds()):
             return None
@@ -298,21 +294,14 @@ class Availability:
         best = (history.X[i] for i in several)
         # who evaluates a coordinate that is inactive without a condition may give it a value
         sure = (x for x in best if not np.any((x == INACTIVE) & self.space.optional))
-        asked = (x for x in sure if history.first[point_key(x)] not in noise.repeats.asked)
-        return next((x for x in asked if not (self.barred(x) or history.key_of(x) is not None)), None)
+        asked = (x for x in sure if history.visits.first[point_key(x)] not in noise.repeats.asked)
+        return next((x for x in asked if not self.barred(x) and history.pending.key_of(point_key(x)) is None), None)
 
     def _at_odds(self) -> bool:
         """Whether few repeats show no noise in an objective, but its model finds some, and other objectives are
         noisy."""
         doubtful = any(one.refuted and (one.claimed or 0.0) > NOISY for one in self.noises)
         return doubtful and any(one.found for one in self.noises) and self._noise.checks < AT_ODDS
-
-    def _probes(self, x: Array) -> bool:
-        """Whether ``x (d,)`` is the point that `probe` returns."""
-        if not self.history.first_at(x) >= 0:
-            return False
-        wanted = self.probe()
-        return wanted is not None and point_key(wanted) == point_key(x)
 
     # -- all points of a space that can be enumerated --------------------------------------------------------------
 
@@ -326,7 +315,7 @@ class Availability:
             free = self._free_in(self.race)
             return ~free if free.any() else ~(self.race & self._free(anyhow=True))
         history = self.history
-        anything = self.avoid_repeats or history.failed or history.excluded or self.fixed is not None
+        anything = self.avoid_repeats or history.visits.failed or history.excluded or self.fixed is not None
         anything = anything or self.places.permitted is not None
         return ~self._free() if anything else None
 
@@ -359,13 +348,19 @@ class Availability:
 
     def _open(self, rows: Mask) -> Mask:
         """The ``rows (A,)`` of the grid that are not barred and have the fixed values; changed in place."""
-        history = self.history
-        failed = history.failed
+        failed = self.history.visits.failed
         if self.places.permitted is not None:
             rows &= self.places.permitted
-        out = [*history.excluded.values(), *(x for key, x in failed.items() if self._given_up(key))]
-        rows = self._with_fixed(self.places.without(rows, out))
-        return self.places.without(rows, list(failed.values())) if failed and self._fresh().any() else rows
+        everywhere = bool(failed) and bool(self._fresh().any())
+        return self._without(rows, [t for key, t in failed.items() if everywhere or self._given_up(key)])
+
+    def _without(self, rows: Mask, failures: list[int]) -> Mask:
+        """The ``rows (A,)`` of the grid that have the fixed values, without excluded points and these ``failures``.
+
+        These are positions among all trials. The rows are changed in place.
+        """
+        rows = self.places.without(rows, [*self.history.excluded.values(), *self.history.trials.X[failures]])
+        return self._with_fixed(rows)
 
     def _with_fixed(self, rows: Mask) -> Mask:
         """The ``rows (A,)`` of the grid that have the fixed values; changed in place."""

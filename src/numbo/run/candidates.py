@@ -74,7 +74,7 @@ class BestWhereActive(NamedTuple):
 def best_where_active(known: BestWhereActive | None, history: History) -> BestWhereActive:
     """The fold of `BestWhereActive` (`numbo.trials.History.fact`)."""
     # scores of earlier observations change with each new one, if they are no values
-    changing = history.constrained or history.several or not history.all_final
+    changing = history.constrained or history.several or not history.final.all()
     if known is None or (changing and known.n < history.n):
         known = BestWhereActive.of_none(history.X.shape[1])
     return known.seeing(history.X, scores_of(history) if changing else history.y)

@@ -73,7 +73,7 @@ def failing_place(run: Situation) -> Condition | None:
     """
     space = run.named_space
     trials = run.history.trials
-    counted = ~run.history.superseded()
+    counted = ~run.history.visits.superseded(trials.n)
     X = trials.X[counted]
     failed = trials.failed[counted]
     if space is None or not failed.any() or failed.all():

@@ -178,7 +178,7 @@ class LocalSearch(Kept, Engine):
         noisy = self._averages(run)
         y = -np.inf if np.isinf(y) else y
         now = trust_region.center
-        if now >= 0 and not noisy and (run.history.constrained or run.history.stopped(now)):
+        if now >= 0 and not noisy and (run.history.constrained or run.history.stopped[now]):
             trust_region.expect(run.history.assured(now))  # expected ends or scales of violations may have changed
         box = self._box_of(origin)
         active = self._active(run.history)
@@ -220,7 +220,7 @@ class LocalSearch(Kept, Engine):
         """
         means = self.surrogate.mean_sd(history.X[rows]).mean
         expected = np.where(self.outputs.constraints.met(history, rows), means, scores_of(history, rows))
-        return expected - np.where(history.were_stopped(rows), np.sqrt(history.variance[rows]), 0.0)
+        return expected - np.where(history.stopped[rows], np.sqrt(history.variance[rows]), 0.0)
 
     def region(self, history: History) -> Region:
         now = self.trust_region

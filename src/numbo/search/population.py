@@ -21,7 +21,7 @@ from numbo.kernels.tables import table_sums
 from numbo.models.quadratic import GATE, Frame, Quadratic
 from numbo.search.distribution import Constants, Distribution
 from numbo.spaces import INACTIVE, Corners, Space
-from numbo.trials import History
+from numbo.trials import History, point_key
 
 #: Step size of a restart, as a share of the unit cube.
 WIDE = 0.2
@@ -221,7 +221,7 @@ class Population(Kept):
         were."""
         told = {slot for slot, _ in self.told}
         for slot, x in enumerate(X):
-            known = history.first_at(self._space.representable(x))
+            known = history.visits.first.get(point_key(self._space.representable(x)), -1)
             if slot not in told and 0 <= known <= i:
                 self.told.append((slot, known))
         self._due = len(self.told) + 1

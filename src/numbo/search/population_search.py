@@ -25,7 +25,7 @@ from numbo.search.forecast import Forecast, foreseeable
 from numbo.search.local_search import LocalSearch
 from numbo.search.population import WIDE, Population, best_of, first_size, moved_coordinates
 from numbo.spaces import INACTIVE, Space
-from numbo.trials import History
+from numbo.trials import History, point_key
 
 #: For so many evaluations a search gets most suggestions if it was foreseen to rank, and a third at least otherwise.
 #: They count from when there are enough points for all terms of its model.
@@ -155,7 +155,7 @@ class PopulationSearch(Kept, Engine):
             return False
         with run.times.phase("model"):
             now = self._up_to_date(run.history)
-        if now is None or not is_turn(run.turn, self._share(now)):
+        if now is None or not is_turn(run.history.turn, self._share(now)):
             return False
         others = (run.history.n - self._begun_population) // now.size
         return len(self._pending(run)) < max(FEW, now.size // 2) + others
@@ -190,7 +190,8 @@ class PopulationSearch(Kept, Engine):
                 X = now.points(count, self._rng(run.history))
                 succeeds = (success_probabilities(success, X) >= success.threshold) & run.costs.fit(run.history, X)
                 new = (k for k in now.order(X, prior) if k not in asked and succeeds[k] and not available.taken(X[k]))
-                slots = (k for k in new if not run.history.has_failed(self.space.representable(X[k])))
+                failed = run.history.visits.only_failed
+                slots = (k for k in new if not failed(point_key(self.space.representable(X[k]))))
                 if (slot := next(slots, None)) is not None:
                     return Suggestion(X[slot], Origin(self._number, self._generation * SLOTS + slot).packed)
         return None
@@ -357,5 +358,5 @@ def _silent(run: Situation) -> bool:
 
     Nor does it with a default, from which its points differ everywhere.
     """
-    unsure = run.noise.found or run.history.constrained or not run.history.all_final
+    unsure = run.noise.found or run.history.constrained or not run.history.final.all()
     return unsure or run.space.default is not None

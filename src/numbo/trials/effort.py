@@ -54,7 +54,7 @@ def effort(known: Effort | None, history: History) -> Effort:
         spent=before.spent + int(costs.sum()),
         scouts=before.scouts + int(scouts.sum()),
         scouted=before.scouted + int(costs[scouts].sum()),
-        stopped=before.stopped + sum(trials.stopped(t) for t in new),
+        stopped=before.stopped + int(trials.stopped[before.trials :].sum()),
         trials=trials.n,
         longest=int(costs.max(initial=before.longest)),
     )

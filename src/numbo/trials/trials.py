@@ -24,12 +24,13 @@ COLUMNS: dict[str, type] = {
     "final": bool,
     "variance": float,
     "cost": float,
+    "stopped": bool,
 }
 
 
-def _column(name: str) -> Any:
-    """A property: the array of this name, as far as it is filled."""
-    return property(lambda trials: trials._rows[name][: trials.n])
+def column(name: str) -> Any:
+    """A property: the array of this name among ``_rows``, as far as it is filled."""
+    return property(lambda part: part._rows[name][: part.n])
 
 
 def own(params: Any) -> Any:
@@ -56,17 +57,19 @@ class Trials:
         cost: what each (n,) has cost; NaN if unknown.
         params: the parameters (n,), exactly as told.
         curves: (n,) None for trials without reports or whose reports do not count.
+        stopped: which trials (n,) were stopped after they had reported something.
     """
 
-    X: Array = _column("X")
-    Y: Array = _column("Y")
-    C: Array = _column("C")
-    origins: Indices = _column("origins")
-    final: Mask = _column("final")
-    variance: Array = _column("variance")
-    cost: Array = _column("cost")
-    params: list[Any] = _column("params")
-    curves: list[Curve | None] = _column("curves")
+    X: Array = column("X")
+    Y: Array = column("Y")
+    C: Array = column("C")
+    origins: Indices = column("origins")
+    final: Mask = column("final")
+    variance: Array = column("variance")
+    cost: Array = column("cost")
+    params: list[Any] = column("params")
+    curves: list[Curve | None] = column("curves")
+    stopped: Mask = column("stopped")
 
     def __init__(self, d: int, k: int = 1, q: int = 0) -> None:
         self.n = 0
@@ -79,10 +82,12 @@ class Trials:
     def of(cls, state: Mapping[str, Any]) -> Trials:
         """Trials from their `state_dict`."""
         self = cls(*(state[name].shape[1] for name in ("X", "Y", "C")))
+        curves = [None if reported is None else Curve(*reported) for reported in state["curves"]]
+        stopped = [curve is not None and not final for curve, final in zip(curves, state["final"], strict=True)]
         for name in COLUMNS:
-            self._rows[name] = extended(self._rows[name], 0, state[name])
+            self._rows[name] = extended(self._rows[name], 0, stopped if name == "stopped" else state[name])
         self._rows["params"] = [own(params) for params in state["params"]]
-        self._rows["curves"] = [None if reported is None else Curve(*reported) for reported in state["curves"]]
+        self._rows["curves"] = curves
         self.n = len(state["X"])
         return self
 
@@ -103,16 +108,6 @@ class Trials:
             return bool((self.Y[s] == self.Y[t]).all())
         last = min(one.steps[-1], other.steps[-1])
         return bool(one.at(last) == other.at(last))
-
-    @property
-    def were_stopped(self) -> Mask:
-        """Which trials (n,) were stopped after they had reported something."""
-        reported = np.array([curve is not None for curve in self.curves], dtype=bool)
-        return reported & ~self.final
-
-    def stopped(self, t: int) -> bool:
-        """Whether the trial at position ``t`` was stopped after it had reported something."""
-        return self._rows["curves"][t] is not None and not self._rows["final"][t]
 
     @property
     def failed(self) -> Mask:
@@ -152,14 +147,15 @@ class Trials:
         rows["C"][t] = np.nan if constraints is None else constraints
         rows["params"][t:] = [own(params)]
         rows["curves"][t:] = [curve]
+        rows["stopped"][t] = curve is not None and not final
         self.n = t + 1
         return t
 
     def of_output(self, output: int) -> Trials:
         """The trials as if there were no other ``output``, without curves and known variances."""
-        own = copy.copy(self)
-        variance = np.zeros(len(self._rows["variance"]))
-        own._rows = self._rows | {"Y": self._rows["Y"][:, [output]], "variance": variance, "curves": [None] * self.n}
+        own = self.copy()
+        lost = {name: np.zeros_like(self._rows[name]) for name in ("variance", "stopped")}
+        own._rows = self._rows | lost | {"Y": self._rows["Y"][:, [output]], "curves": [None] * self.n}
         return own
 
     def copy(self) -> Trials:
@@ -168,4 +164,5 @@ class Trials:
 
     def state_dict(self) -> dict[str, Any]:
         """The trials as plain data."""
-        return state_of(self, (*COLUMNS, "curves")) | {"params": [own(params) for params in self.params]}
+        kept = (name for name in (*COLUMNS, "curves") if name != "stopped")  # which follows from the curves
+        return state_of(self, kept) | {"params": [own(params) for params in self.params]}

@@ -63,12 +63,17 @@ def _medians(C: Array) -> Array:
     return out
 
 
+def scales(known: Scales | None, history: History) -> Scales:
+    """The fold of `Scales` (`numbo.trials.History.fact`)."""
+    before = Scales.of_none(history.C.shape[1]) if known is None else known
+    return before.seeing(history.trials.C, history.positions)
+
+
 def scales_of(history: History, n: int) -> Array:
     """The typical size (q,) of each constraint's values, in the first ``n`` observations."""
-    known = history.scales
-    before = known if n >= known.updated_at else Scales.of_none(len(known.sizes))
-    found = before.seeing(history.trials.C, history.positions[:n])
-    history.scales = found if found.updated_at > known.updated_at else known
+    found = history.fact(scales)
+    if n < found.updated_at:
+        found = Scales.of_none(len(found.sizes)).seeing(history.trials.C, history.positions[:n])
     return found.sizes
 
 
