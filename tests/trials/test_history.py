@@ -13,7 +13,7 @@ from numbo.models.curves import Curves
 from numbo.models.noise import alike, evidence
 from numbo.rules.opening import blind
 from numbo.trials import SCOUT, UNASKED, Curve, History, Pending, point_key, scores_of
-from numbo.trials.effort import effort, pending_scouts, scout_is_due
+from numbo.trials.effort import effort, pending_scouts
 from numbo.trials.ends import expected_pending
 from numbo.trials.front import closeness, front_rows
 from numbo.trials.violations import INFEASIBLE
@@ -311,12 +311,12 @@ def test_pending_points_are_expected_to_end_where_their_reports_lead():
 
 def test_scouts_are_due_only_where_trials_are_stopped():
     history = reporting(40)
-    assert scout_is_due(history, 0.5)
+    assert history.fact(effort).scout_is_due(0.5, 0)
     whole = History(1, ends=Curves)
     for i, values in enumerate(decaying(40)):  # some are short, but all have ended
         curve = Curve(np.arange(1.0, 13.0), values) if i % 9 == 0 else Curve(np.ones(1), values[:1])
         whole.add(np.array([i / 40]), values[-1], {}, -1, curve=curve)
-    assert not scout_is_due(whole, 0.5)
+    assert not whole.fact(effort).scout_is_due(0.5, 0)
 
 
 def newest(known, history, most):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from numbo.trials.violations import INFEASIBLE, RESCALED, Scales, scored
+from numbo.trials.violations import INFEASIBLE, RESCALED, scales, scored
 
 LIMITS = st.lists(
     st.tuples(st.floats(-5.0, 5.0), st.sampled_from([-1.0, 0.0, 0.5, 3.0, math.inf, math.nan]), st.integers(-20, 20)),
@@ -34,15 +35,16 @@ def test_scores_are_values_if_constraints_are_met_and_fall_with_the_violations_o
 
 
 def told(rows, n=None):
-    return np.array(rows), np.arange(len(rows) if n is None else n)
+    C = np.array(rows)[:n]
+    return SimpleNamespace(C=C, trials=SimpleNamespace(C=C), positions=np.arange(len(C)))
 
 
 def test_units_of_a_constraint_do_not_matter():
     C = 0.5 + np.random.default_rng(0).random((30, 2))
     for unit in (1e-150, 1e6):
         scaled = C * [unit, 1.0]
-        sizes = Scales.of_none(2).seeing(*told(scaled)).sizes
-        expected = scored(np.zeros(30), C, Scales.of_none(2).seeing(*told(C)).sizes, wary=False)
+        sizes = scales(None, told(scaled)).sizes
+        expected = scored(np.zeros(30), C, scales(None, told(C)).sizes, wary=False)
         np.testing.assert_allclose(scored(np.zeros(30), scaled, sizes, wary=False), expected, rtol=1e-12)
         assert len(np.unique(expected)) == 30
 
@@ -50,25 +52,25 @@ def test_units_of_a_constraint_do_not_matter():
 def test_sizes_are_updated_when_a_tenth_is_new_from_the_medians_now_and_before():
     rng = np.random.default_rng(0)
     rows = [(size, 1.0) for size in 10.0 ** -np.arange(0.0, 4.0, 0.08) * np.exp(rng.normal(size=50))]
-    scales, sizes, largest, at = Scales.of_none(2), np.ones(2), np.full(2, np.nan), 0
+    found, sizes, largest, at = None, np.ones(2), np.full(2, np.nan), 0
     for n in range(1, 51):
         if n >= at + max(1, int(RESCALED * at)):
             at = n
             now = np.median(rows[:n], axis=0)
             largest = np.fmax(largest, now)
             sizes = np.sqrt(now * largest)
-        scales = scales.seeing(*told(rows, n))
-        np.testing.assert_allclose(scales.sizes, sizes)
-        assert scales.updated_at == at
+        found = scales(found, told(rows, n))
+        np.testing.assert_allclose(found.sizes, sizes)
+        assert found.updated_at == at
 
 
 def test_sizes_are_those_of_finite_values_that_are_not_zero():
     rows = [(0.0, math.inf), (-3.0, math.nan), (0.0, 0.0), (1.0, 0.0), (5.0, 0.0)]
     medians = np.array([3.0, 1.0])  # of 3, 1 and 5; without any it is 1
-    scales = Scales.of_none(2)
+    found = None
     for n in range(1, 6):
-        scales = scales.seeing(*told(rows, n))
-    np.testing.assert_allclose(scales.sizes, np.sqrt(medians * [3.0, 1.0]))
+        found = scales(found, told(rows, n))
+    np.testing.assert_allclose(found.sizes, np.sqrt(medians * [3.0, 1.0]))
 
 
 def test_a_violation_that_is_lost_to_rounding_is_a_violation():

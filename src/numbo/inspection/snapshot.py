@@ -244,7 +244,7 @@ class Inspectable(Questions):
         """
         self._repair()
         run = self._run.quiet()
-        view, region = (None, None) if run.history.best < 0 else (self._view(run), self._region())
+        view, region = (None, None) if not run.history.n else (self._view(run), self._region())
         run.history.pending.update(self._run.history.pending)
         return Snapshot(type(self).__name__, run, view, region, self._run.times)
 

@@ -14,7 +14,7 @@ from numbo.rules.in_turn import of_engines
 from numbo.rules.rule import Circumstance, is_turn, several_objectives, values_fixed
 from numbo.run.situation import Situation, Suggestion
 from numbo.trials import SCOUT, best_first
-from numbo.trials.effort import effort, pending_scouts, scout_is_due
+from numbo.trials.effort import effort, pending_scouts
 
 #: The best mean stands out if it exceeds the median over `EVEN` points of the space by `STANDS_OUT` standard deviations
 #: of the noise. The largest of some hundred values of pure noise exceeds it by 2.5 to 3. Cost on other problems:
@@ -45,9 +45,11 @@ class Scouts:
 
     def propose(self, run: Situation) -> Suggestion | None:
         history = run.history
-        if not scout_is_due(history, self.share):
+        known = history.fact(effort)
+        pending = pending_scouts(history)
+        if not known.scout_is_due(self.share, pending):
             return None
-        start = self.first + SCOUTED * (history.fact(effort).scouts + pending_scouts(history))
+        start = self.first + SCOUTED * (known.scouts + pending)
         X = np.array([run.scout(start + k) for k in range(SCOUTED)])
         return Suggestion(X[np.argmax(self.model.scores(run, X))], SCOUT)
 

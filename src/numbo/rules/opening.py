@@ -41,7 +41,7 @@ class Opening:
 
 def blind(history: History) -> bool:
     """Whether there is nothing to learn from: no success, or all violate their constraints by the same amount."""
-    if history.best < 0:
+    if not history.n:
         return True
     if not history.constrained or history.any_feasible:
         return False

@@ -284,7 +284,7 @@ class Availability:
         noise = self._noise
         if self.avoid_repeats != "auto" or self.fixed is not None or self.race is not None:
             return None
-        if history.n < PROBED or history.best < 0:
+        if history.n < PROBED:
             return None
         unmeasured = not noise.checks and not history.visits.observed(history.pending.values())
         categories = bool(np.all(self.space.categorical)) and unmeasured

@@ -7,6 +7,7 @@ Blocks are classes: as generators, those of a pull of a bandit took a part of it
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 
 class AskTimes:
@@ -16,39 +17,29 @@ class AskTimes:
         self.asks: list[tuple[int, float]] = []
         self.phases: dict[str, float] = {}
 
-    def ask(self, n: int) -> _Ask:
+    def ask(self, n: int) -> _Block:
         """Time an ask with ``n`` observations."""
-        return _Ask(self, n)
+        self.phases = {}
+        return _Block(lambda seconds: self.asks.append((n, seconds)))
 
-    def phase(self, name: str) -> _Phase:
+    def phase(self, name: str) -> _Block:
         """Time a part of the present ask; parts with the same name add up."""
-        return _Phase(self, name)
+        phases = self.phases
+
+        def note(seconds: float) -> None:
+            phases[name] = phases.get(name, 0.0) + seconds
+
+        return _Block(note)
 
 
-class _Ask:
-    """The block of an ask."""
+class _Block:
+    """A block whose time is ``noted``."""
 
-    def __init__(self, times: AskTimes, n: int) -> None:
-        self._times = times
-        self._n = n
-
-    def __enter__(self) -> None:
-        self._times.phases = {}
-        self._started = time.perf_counter()
-
-    def __exit__(self, *error: object) -> None:
-        self._times.asks.append((self._n, time.perf_counter() - self._started))
-
-
-class _Phase:
-    """The block of a phase."""
-
-    def __init__(self, times: AskTimes, name: str) -> None:
-        self._phases = times.phases
-        self._name = name
+    def __init__(self, noted: Callable[[float], None]) -> None:
+        self._noted = noted
 
     def __enter__(self) -> None:
         self._started = time.perf_counter()
 
     def __exit__(self, *error: object) -> None:
-        self._phases[self._name] = self._phases.get(self._name, 0.0) + time.perf_counter() - self._started
+        self._noted(time.perf_counter() - self._started)

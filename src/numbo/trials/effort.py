@@ -35,9 +35,11 @@ class Effort(NamedTuple):
     def scout_is_due(self, share: float, pending: int) -> bool:
         """Whether the scouts' part of the cost is less than ``share`` times the share that stopping has saved.
 
-        If trials are hardly ever stopped, or late, scouts cost as much as other trials, and are not due. Each of the
-        ``pending`` scouts counts with the mean cost of scouts so far.
+        Never without stopped trials. If trials are hardly ever stopped, or late, scouts cost as much as other trials,
+        and are not due. Each of the ``pending`` scouts counts with the mean cost of scouts so far.
         """
+        if not self.stopped:
+            return False
         each = self.scouted / self.scouts if self.scouts else 1.0
         saved = 1.0 - self.spent / (self.trials * self.longest)
         return self.scouted + pending * each < share * saved * self.spent
@@ -63,9 +65,3 @@ def effort(known: Effort | None, history: History) -> Effort:
 def pending_scouts(history: History) -> int:
     """Number of pending scouts."""
     return int(np.count_nonzero(history.pending.origins == SCOUT))
-
-
-def scout_is_due(history: History, share: float) -> bool:
-    """Whether a scout is due (`Effort.scout_is_due`); never without stopped trials."""
-    known = history.fact(effort)
-    return known.stopped > 0 and known.scout_is_due(share, pending_scouts(history))

@@ -49,7 +49,7 @@ class History:
         y: the first output (n,) of each, larger ones being better; the value expected at the end of stopped trials.
         positions: position (n,) of each observation among all trials.
         ends: the model of the ends.
-        expected_at: the number of trials when the expected ends of earlier ones changed last.
+        expected_at: the number of trials when the expected ends of several of them changed last.
     """
 
     X: Array = column("X")
@@ -276,7 +276,7 @@ def front(known: tuple[int, NonDominated] | None, history: History) -> tuple[int
     n, found = (0, NonDominated.of_none(history.k)) if known is None else known
     trials = history.trials
     for i, t in enumerate(history.positions[n:].tolist() if history.several else (), n):
-        if trials.final[t] and not (trials.C[t] > 0.0).any():
+        if trials.final[t] and not (history.constrained and (trials.C[t] > 0.0).any()):
             found = found.seeing(i, trials.Y[t])
     return history.n, found
 
@@ -291,49 +291,40 @@ class Best(NamedTuple):
         row: its index, -1 before the first observation.
         meets: whether it violates no constraint whose value is known.
         sure: whether, in addition, the values of all constraints are known.
-        final: whether its value is not one that is expected at the end of a stopped trial.
         n: number of observations seen.
-        basis: what must not have changed, as what was seen would compare in another way (`basis_of`).
+        expected_at, scaled_at: when expected ends, and the scales of violations, had changed last.
     """
 
     row: int = -1
     meets: bool = False
     sure: bool = False
-    final: bool = False
     n: int = 0
-    basis: int = 0
-
-    def basis_of(self, history: History) -> int:
-        """When the expected ends of stopped trials changed last, or the scales of violations; 0 if neither counts."""
-        if self.meets or self.n == 0:
-            return 0 if self.final else history.expected_at
-        return history.fact(scales).updated_at
+    expected_at: int = 0
+    scaled_at: int = 0
 
 
 def best(known: Best | None, history: History) -> Best:
     """The fold of `Best`."""
-    known = Best() if known is None or known.basis != known.basis_of(history) else known
-    rows = [*range(known.row, known.row + (known.n > 0)), *range(known.n, history.n)]
+    known = Best() if known is None else known
+    scaled_at = history.fact(scales).updated_at if history.constrained else 0
+    same = known.expected_at == history.expected_at if known.meets else known.scaled_at == scaled_at
+    rows = [known.row, *range(known.n, history.n)] if known.n and same else range(history.n)
     if not rows:
         return known
-    trials = history.trials
-    positions = history.positions
     y = history.y
+    C = history.C
+    stopped = history.stopped
 
     def rank(i: int) -> tuple[bool, bool, bool, float]:
-        t = positions[i]
-        limits = trials.C[t] if history.constrained else None
-        meets = limits is None or not (limits > 0.0).any()
-        sure = limits is None or not np.isnan(limits).any()
-        return meets, sure, not trials.stopped[t], float(y[i])
+        free = not history.constrained
+        return free or not (C[i] > 0.0).any(), free or not np.isnan(C[i]).any(), not stopped[i], float(y[i])
 
-    row = max(rows, key=rank)
-    meets, sure, final, _ = rank(row)
+    (meets, sure, _, _), place = max((rank(i), -i) for i in rows)
+    row = -place
     if not meets:
-        scores = scored(y[rows], history.C[rows], scales_of(history, history.n), wary=False)
+        scores = scored(y[rows], C[rows], scales_of(history, history.n), wary=False)
         row = rows[int(np.argmax(scores))]
-    found = Best(row, meets, meets and sure, final, history.n)
-    return found._replace(basis=found.basis_of(history))
+    return Best(row, meets, meets and sure, history.n, history.expected_at, scaled_at)
 
 
 def scores_of(history: History, rows: ObservationIndices | None = None) -> Array:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from numbo._types import Array, TrialPositions
+from numbo._types import Array
 from numbo.trials.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -39,19 +39,6 @@ class Scales(NamedTuple):
     largest: Array
     updated_at: int = 0
 
-    @classmethod
-    def of_none(cls, q: int) -> Scales:
-        return cls(np.ones(q), np.full(q, np.nan))
-
-    def seeing(self, C: Array, positions: TrialPositions) -> Scales:
-        """The scales given the observations at ``positions (n,)`` of the trials with the values ``C (t, q)``."""
-        found = self
-        for at in Schedule(RESCALED, at=self.updated_at).passed(len(positions)):
-            medians = _medians(C[positions[:at]])
-            largest = np.fmax(found.largest, medians)
-            found = Scales(np.sqrt(medians) * np.sqrt(largest), largest, at)
-        return found
-
 
 def _medians(C: Array) -> Array:
     """The median size (q,) of each constraint's values ``C (n, q)`` that are finite and not 0; 1 if there are none."""
@@ -63,18 +50,22 @@ def _medians(C: Array) -> Array:
     return out
 
 
-def scales(known: Scales | None, history: History) -> Scales:
-    """The fold of `Scales` (`numbo.trials.History.fact`)."""
-    before = Scales.of_none(history.C.shape[1]) if known is None else known
-    return before.seeing(history.trials.C, history.positions)
+def scales(known: Scales | None, history: History, n: int | None = None) -> Scales:
+    """The fold of `Scales` (`numbo.trials.History.fact`), or of those of the first ``n`` observations."""
+    q = history.C.shape[1]
+    found = Scales(np.ones(q), np.full(q, np.nan)) if known is None else known
+    positions = history.positions[:n]
+    for at in Schedule(RESCALED, at=found.updated_at).passed(len(positions)):
+        medians = _medians(history.trials.C[positions[:at]])
+        largest = np.fmax(found.largest, medians)
+        found = Scales(np.sqrt(medians) * np.sqrt(largest), largest, at)
+    return found
 
 
 def scales_of(history: History, n: int) -> Array:
     """The typical size (q,) of each constraint's values, in the first ``n`` observations."""
     found = history.fact(scales)
-    if n < found.updated_at:
-        found = Scales.of_none(len(found.sizes)).seeing(history.trials.C, history.positions[:n])
-    return found.sizes
+    return found.sizes if n >= found.updated_at else scales(None, history, n).sizes
 
 
 def scored(y: Array, C: Array, sizes: Array, *, wary: bool) -> Array:
