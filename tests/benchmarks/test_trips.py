@@ -31,7 +31,7 @@ def test_fingerprints_are_those_of_the_run_and_name_the_first_step_that_differs(
     assert len(known) == 9
     from numbo.search.maximiser import Maximiser
 
-    monkeypatch.setattr(Maximiser, "exploring", lambda self, run: run.history.step >= 6)
+    monkeypatch.setattr(Maximiser, "exploring", lambda self, run: run.step >= 6)
     other = digest("GSSBO", "a constraint", "core", 9)
     assert other[:3] == known[:3]
     assert other[-1] != known[-1]

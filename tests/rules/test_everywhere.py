@@ -66,7 +66,7 @@ def ends(run):
 
 
 def at_its_turn(run):
-    while not is_turn(run.history.turn, TURN_OF_END):
+    while not is_turn(run.turn, TURN_OF_END):
         tell(run, {"x": 0.9, "y": 1.0, "z": 1.0}, (2.0, 2.0))
     return run
 
@@ -86,7 +86,7 @@ def test_more_of_a_front_is_looked_for_in_turns_and_once_a_front_is_known():
     few = at_its_turn(first_piece(new_run(CUBE, directions=("minimize", "minimize")), 20))
     assert ends(few).propose(few) is None
     run = first_piece(new_run(CUBE, directions=("minimize", "minimize")), ENDS_FROM + 3)
-    assert not is_turn(run.history.turn, TURN_OF_END)
+    assert not is_turn(run.turn, TURN_OF_END)
     assert ends(run).propose(run) is None
     alone = sampled(CUBE, 64)
     assert ends(alone).propose(alone) is None

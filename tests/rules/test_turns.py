@@ -89,8 +89,8 @@ def test_values_told_again_are_no_turn_whether_told_one_by_one_or_restored(when)
             opt.tell(p, bowl(p) + 0.1)
     if when:
         opt = GSSBO.from_state_dict(opt.state_dict())
-    assert opt._run.history.turn == 6
-    assert opt._run.history.step == 9
+    assert opt._run.turn == 6
+    assert opt._run.step == 9
 
 
 def test_rules_of_which_none_has_a_point_are_an_error_that_says_so():

@@ -202,7 +202,7 @@ def test_one_suggestion_in_four_goes_on_where_the_search_is(monkeypatch):
     for _ in range(12):
         seen = {(p["k"], p["l"]) for p in run.history.trials.params}
         found = rule.propose(run)
-        assert (found is None) == (run.history.turn % KEPT == 0)
+        assert (found is None) == (run.turn % KEPT == 0)
         p = space.decode(run.space_filling() if found is None else found.x)
         assert found is None or (p["k"], p["l"]) not in seen
         tell(run, p, bowl(p))
@@ -224,7 +224,7 @@ def test_every_second_suggestion_covers_a_combination_of_categories():
     for _ in range(20):
         seen = {(p["a"], p["b"]) for p in run.history.trials.params}
         found = rule.propose(run)
-        assert (found is not None) == (run.history.step % EVERY == 0 and len(seen) < 6)
+        assert (found is not None) == (run.step % EVERY == 0 and len(seen) < 6)
         p = space.decode(model.best(run) if found is None else found.x)
         assert found is None or (p["a"], p["b"]) not in seen
         tell(run, p, p["c"] - (p["a"] == "x"))

@@ -190,7 +190,7 @@ def test_the_first_repeats_come_at_any_time_and_pending_ones_count():
     assert known.available.repeating
     known.hold(z)
     assert not known.available.repeating  # SOON repeats are on their way, and it is no turn
-    assert (SOON, known.history.step % AGAIN) == (2, 0)
+    assert (SOON, known.history.turn % AGAIN) == (2, 0)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_once_no_new_point_is_left_any_may_be_repeated_where_noise_is_plausible(
     run.tell(run.row(10))
     run.tell(run.row(11))
     assert run.available.repeating == repeats
-    assert run.history.step % AGAIN < AGAIN - 1  # it is no turn
+    assert run.history.turn % AGAIN < AGAIN - 1  # it is no turn
     assert run.available.exhausted == (not repeats)
     assert len(run.available.rows()) == 12 * repeats
 

@@ -42,7 +42,7 @@ class Loop:
             self.run.history.add(x, value(x), {}, -1)
 
     def hold(self, x):
-        self.run.hold(self.run.history.step, self.run.space.decode(x), -1)
+        self.run.hold(self.run.step, self.run.space.decode(x), -1)
         self.model.sync(self.run.history)
 
     def bound(self, X, width):

@@ -194,7 +194,7 @@ def limited(n=60, feasible=True):
 def test_what_has_to_be_improved_on_meets_all_constraints():
     run = limited()
     search = updated(run, acquisition="log_ei")
-    met = run.history.meets(everything(run))
+    met = run.history.met[everything(run)]
     expected = search.surrogate.means[met].max()
     assert search.maximiser.acquisition(run, search.outputs).parameter == pytest.approx(expected)
     assert expected < search.surrogate.best_mean

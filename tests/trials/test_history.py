@@ -110,7 +110,7 @@ def test_what_is_pending_is_counted_by_what_it_is():
     history = filled()
     history.pending["again"] = Pending.of(np.array([0.1, 0.2]), {"a": 1}, 3)
     history.pending["scout"] = Pending.of(np.array([0.2, 0.2]), {"a": 1}, SCOUT)
-    assert (history.step, pending_scouts(history), history.visits.observed(history.pending.values())) == (5, 1, 1)
+    assert (history.turn, pending_scouts(history), history.visits.observed(history.pending.values())) == (5, 1, 1)
     np.testing.assert_array_equal(history.pending.X, [[0.5, 0.5], [0.1, 0.2], [0.2, 0.2]])
     one, other, scout = map(point_key, np.array([[0.1, 0.2], [0.3, 0.4], [0.2, 0.2]]))
     assert (history.pending.key_of(scout), history.pending.key_of(other)) == ("scout", None)
@@ -156,7 +156,7 @@ def test_the_best_meets_all_constraints_or_violates_them_least(told):
     """Of what meets them, whatever says everything comes first."""
     history = constrained(told)
     feasible = [i for i, (_, limits) in enumerate(told) if met(limits)]
-    np.testing.assert_array_equal(np.flatnonzero(history.meets(np.arange(len(told)))), feasible)
+    np.testing.assert_array_equal(np.flatnonzero(history.met), feasible)
     assert history.any_feasible == bool(feasible)
     if feasible:
         ranks = [(not any(map(math.isnan, told[i][1])), told[i][0], -i) for i in feasible]

@@ -282,7 +282,7 @@ def explained(known: Snapshot) -> Explanation:
         failure_trust=run.feasibility.trust,
         failing=failing_place(run),
         success=_success(run, view),
-        n_feasible=int(history.meets(np.arange(history.n)).sum()) if history.constrained else None,
+        n_feasible=int(history.met.sum()) if history.constrained else None,
         violated=dict(zip(run.goal.constraints, np.mean(history.C > 0.0, axis=0).tolist(), strict=True)),
         noise_share=min(1.0, noise * noise / variance) if variance > 0.0 else 0.0,
         noisy=run.noise.found,

@@ -95,7 +95,7 @@ class Questions(ABC):
         run = self._asked()._run
         trials = run.history.trials
         at = reference_of(reference, run.goal)
-        counted = trials.final & ~trials.failed & ~(trials.C > 0.0).any(axis=1)
+        counted = trials.final & ~trials.failed & trials.met
         return hypervolumes(trials.Y, counted, at)
 
     @interrupts_get_out()

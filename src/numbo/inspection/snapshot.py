@@ -205,7 +205,7 @@ class Snapshot(Questions):
     @property
     def met(self) -> Mask:
         """Which of the points told (n,) violate no constraint whose value was told."""
-        return np.asarray(~(self._history.trials.C > 0.0).any(axis=1))
+        return self._history.trials.met.copy()
 
     @property
     def best(self) -> tuple[Any, float] | None:

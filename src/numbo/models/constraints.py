@@ -135,7 +135,7 @@ class Constraints(Kept):
         If a constraint is noisy, its mean less one standard deviation has to agree, since one of many values may just
         be lucky; also if its value is unknown. If no observation is left then, only the told values decide.
         """
-        told = history.meets(rows)
+        told = history.met[rows]
         if not self.surrogates:
             return told
         unknown = np.isnan(history.C[rows])

@@ -35,7 +35,7 @@ def believed(beliefs: Beliefs, history: History) -> Array | None:
         return None
     misled = contradicted(beliefs, history)
     left = np.array([name not in misled for name in beliefs.columns])
-    weights = left * min(LARGEST, STRENGTH / max(history.step, 1))
+    weights = left * min(LARGEST, STRENGTH / max(history.told + len(history.pending), 1))
     return weights[:, None] * beliefs.logs if (left & beliefs.logs.any(axis=1)).any() else None
 
 

@@ -454,7 +454,7 @@ class Optimizer(Port):
         if key is not None:
             self._same_point(key, x, params)
             return key
-        key = history.pending.key_of(point_key(x))
+        key = history.key_of(x)
         if key is None:
             raise ValueError(f"params must be pending: asked for, or held, and not told yet; got {params!r}.")
         return key

@@ -168,7 +168,7 @@ class BBKB(Optimizer):
 
     def _choose_batch(self, limit: int | None) -> list[Any]:
         """Points until the batch is over, all by turns of the same loop."""
-        design = self.n_initial - self._run.history.step
+        design = self.n_initial - self._run.step
         batch = [self._hand_out(self._suggest(propose=self._next))]  # no repeat that probes for noise
         if design > 0:
             wanted = design if limit is None else min(design, limit)

@@ -11,7 +11,7 @@ from numbo.models.moments import moments
 from numbo.models.surrogate import Surrogate
 from numbo.rules.rule import Circumstance, is_turn, several_objectives, values_fixed
 from numbo.run.situation import Situation, Suggestion
-from numbo.trials import best_first, point_key
+from numbo.trials import best_first
 from numbo.trials.effort import effort
 
 #: One suggestion in this many, among so many of the best points by the model, each of which is measured so often, with
@@ -35,9 +35,9 @@ class Confirm:
     def propose(self, run: Situation) -> Suggestion | None:
         history = run.history
         wanted = history.fact(effort).stopped > 0 and run.available.avoid_repeats == "auto"
-        if not (wanted and is_turn(run.history.turn, TURN) and run.noise.shown) or not len(self.surrogate.members):
+        if not (wanted and is_turn(run.turn, TURN) and run.noise.shown) or not len(self.surrogate.members):
             return None
-        rows = np.flatnonzero(history.final & history.meets(np.arange(history.n)))
+        rows = np.flatnonzero(history.final & history.met)
         self.surrogate.release()
         rows = rows[best_first(moments(self.surrogate.posterior, history.X[rows]).mean)]
         first_at = np.arange(history.n)
@@ -49,6 +49,6 @@ class Confirm:
         repeats = Counter(first for first, _ in history.visits.again)
         left = [p for p in points if counts[p] < MOST and repeats[p] < REPEATS]
         found = min(left, key=lambda p: counts[p], default=None)
-        if found is None or history.pending.key_of(point_key(history.X[found])) is not None:
+        if found is None or history.key_of(history.X[found]) is not None:
             return None
         return Suggestion(history.X[found])

@@ -143,8 +143,7 @@ class Ends:
 
     def propose(self, run: Situation) -> Suggestion | None:
         history = run.history
-        turn = is_turn(history.turn, TURN_OF_END)
-        if not (history.several and history.any_feasible and turn) or history.n < ENDS_FROM:
+        if not (history.several and history.any_feasible and is_turn(run.turn, TURN_OF_END)) or history.n < ENDS_FROM:
             return None
         x = self.model.beyond(run)
         return suggested(self.model.best(run, ends=True) if x is None else x)

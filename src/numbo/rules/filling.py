@@ -68,9 +68,9 @@ class Filling:
     silent_with: tuple[Circumstance, ...] = (values_fixed, several_objectives)
 
     def propose(self, run: Situation) -> Suggestion | None:
-        if is_turn(run.history.turn, self.turn) or stands_out(run, self.surrogate):
+        if is_turn(run.turn, self.turn) or stands_out(run, self.surrogate):
             return None
-        return Suggestion(run.scout(of_engines(run.history.turn, self.turn)))
+        return Suggestion(run.scout(of_engines(run.turn, self.turn)))
 
 
 def stands_out(run: Situation, surrogate: Surrogate) -> bool:

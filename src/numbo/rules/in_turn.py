@@ -22,10 +22,10 @@ class InTurn:
     silent_with: tuple[Circumstance, ...] = ()
 
     def propose(self, run: Situation) -> Suggestion | None:
-        first = of_engines(run.history.turn, self.turn) % len(self.engines)
+        first = of_engines(run.turn, self.turn) % len(self.engines)
         in_turn = self.engines[first:] + self.engines[:first]
         eager = [engine for engine in in_turn if engine.eager(run)]
-        others = [] if is_turn(run.history.turn, self.turn) else [engine for engine in in_turn if engine not in eager]
+        others = [] if is_turn(run.turn, self.turn) else [engine for engine in in_turn if engine not in eager]
         found = (engine.propose(run) for engine in eager + others)
         return next((suggestion for suggestion in found if suggestion is not None), None)
 

@@ -29,9 +29,9 @@ class Opening:
 
     def lasts(self, run: Situation) -> bool:
         history = run.history
-        few = history.step < self.n
+        few = run.step < self.n
         if self.replaces_failures:
-            few = history.n + len(history.pending) < self.n and history.step < 2 * self.n
+            few = history.n + len(history.pending) < self.n and run.step < 2 * self.n
         return few or blind(history)
 
     def point(self, run: Situation, position: int | None) -> Suggestion:
@@ -60,7 +60,7 @@ class Recalled(Opening):
     sources: tuple[Sources, ...] = ()
 
     def point(self, run: Situation, position: int | None) -> Suggestion:
-        number = run.history.step if position is None else position
+        number = run.step if position is None else position
         if 0 < number < self.n:
             return super().point(run, number - 1)
         first = 0 if number == 0 else number - self.n + 1

@@ -96,7 +96,7 @@ class Untried(Combinations):
         fixed = run.available.fixed
         if fixed is not None and not np.isnan(fixed[self._at]).all():
             return None
-        return self.best(run) if is_turn(run.history.turn, EVERY) and run.history.turn >= self._begins else None
+        return self.best(run) if is_turn(run.turn, EVERY) and run.turn >= self._begins else None
 
 
 class Elsewhere:
@@ -115,7 +115,7 @@ class Elsewhere:
         self._groups = [Combinations(model, space, group, LISTED_LATE) for group in groups]
 
     def propose(self, run: Situation) -> Suggestion | None:
-        if not self._groups or is_turn(run.history.turn, KEPT) or not stands_still(run):
+        if not self._groups or is_turn(run.turn, KEPT) or not stands_still(run):
             return None
         found = (group.best(run) for group in self._groups)
         return next((suggestion for suggestion in found if suggestion is not None), None)

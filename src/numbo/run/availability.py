@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -37,21 +36,13 @@ WAITING = 2
 AT_ODDS = 3
 
 
-class Unseen(NamedTuple):
-    """The points (A,) of a grid that may be suggested by themselves, and are not among ``n`` observations."""
-
-    n: int
-    rows: Mask
-
-
-def unseen_of(known: Unseen | None, history: History, *, space: Domain, new: Mask) -> Unseen:
-    """The fold of `Unseen` for a grid of points that may be suggested at first if they are ``new`` (A,)."""
-    known = Unseen(0, new) if known is None else known
-    if known.n == history.n:
-        return known
-    rows = known.rows.copy()
-    rows[space.grid_index(history.X[known.n :])] = False
-    return Unseen(history.n, rows)
+def unseen_of(known: tuple[int, Mask] | None, history: History, *, space: Domain, new: Mask) -> tuple[int, Mask]:
+    """The fold of the number of observations, and of those of the ``new (A,)`` points of a grid that have none."""
+    n, unseen = (0, new) if known is None else known
+    if n < history.n:
+        unseen = unseen.copy()
+        unseen[space.grid_index(history.X[n:])] = False
+    return history.n, unseen
 
 
 @dataclass(frozen=True)
@@ -62,13 +53,13 @@ class Places:
         space: the searched space.
         grid: (A, d) all points of a space that can be enumerated, otherwise None.
         permitted: (A,) which of them are allowed by what is known of the parameters together; None for all.
-        fold: the fold of the `Unseen` points of the grid.
+        fold: the fold `unseen_of` the points of the grid that may be suggested by themselves.
     """
 
     space: Domain
     grid: Array | None
     permitted: Mask | None
-    fold: Callable[..., Unseen]
+    fold: Callable[..., tuple[int, Mask]]
 
     @classmethod
     def of(cls, space: Domain) -> Places:
@@ -131,8 +122,8 @@ class Availability:
 
     @property
     def _unseen(self) -> Mask:
-        """Which points (A,) of the grid are `Unseen`; not to be changed."""
-        return self.history.fact(self.places.fold).rows
+        """Which points (A,) of the grid may be suggested by themselves and have no observation; not to be changed."""
+        return self.history.fact(self.places.fold)[1]
 
     # -- coordinates that are fixed ------------------------------------------------------------------------------
 
@@ -295,7 +286,7 @@ class Availability:
         # who evaluates a coordinate that is inactive without a condition may give it a value
         sure = (x for x in best if not np.any((x == INACTIVE) & self.space.optional))
         asked = (x for x in sure if history.visits.first[point_key(x)] not in noise.repeats.asked)
-        return next((x for x in asked if not self.barred(x) and history.pending.key_of(point_key(x)) is None), None)
+        return next((x for x in asked if not self.barred(x) and history.key_of(x) is None), None)
 
     def _at_odds(self) -> bool:
         """Whether few repeats show no noise in an objective, but its model finds some, and other objectives are

@@ -151,6 +151,16 @@ class Situation:
         return self.noises[0]
 
     @property
+    def step(self) -> int:
+        """Number of points that were told or are pending."""
+        return self.history.told + len(self.history.pending)
+
+    @property
+    def turn(self) -> int:
+        """Number of suggestions so far, by which rules take turns (`History.turn`)."""
+        return self.history.turn
+
+    @property
     def best(self) -> tuple[Any, float] | None:
         """The best point and its value, None before the first success that meets all constraints."""
         history = self.history
@@ -189,7 +199,7 @@ class Situation:
 
     def space_filling(self, position: int | None = None) -> Array:
         """The point (d,) at a ``position`` of the design, by default at the number of points so far."""
-        return self.design.point(self.history.step if position is None else position)
+        return self.design.point(self.step if position is None else position)
 
     def first_point(self, n_initial: int, position: int | None = None) -> Array:
         """A point (d,) of the initial design of ``n_initial`` points, which goes on while nothing has succeeded.
@@ -198,7 +208,7 @@ class Situation:
         good values, the second is what would be the first without, and the others are drawn from beliefs only while
         trials bear these out.
         """
-        start = self.history.step if position is None else position
+        start = self.step if position is None else position
         if start == 0 and n_initial > 1 and (usual := self.design.usual()) is not None:
             return usual
         hedged = start == 1 and n_initial > 2 and self.space.beliefs is not None
@@ -210,7 +220,7 @@ class Situation:
 
     def scout(self, position: int | None = None) -> Array:
         """The next point (d,) of the design that is unlikely to fail; otherwise as `space_filling`."""
-        first = self.history.step if position is None else position
+        first = self.step if position is None else position
         points = (self.space_filling(first + k) for k in range(SCOUTED))
         return next((x for x in points if self.may_succeed(x)), self.space_filling(first))
 

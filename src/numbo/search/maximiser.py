@@ -71,8 +71,7 @@ class Maximiser:
 
     def exploring(self, run: Situation) -> bool:
         """Whether it is the global model's turn to explore; False unless acquisition functions alternate."""
-        turn = (run.history.turn // PERIOD) % 2 == 0
-        return self._acquisition == "alternate" and turn and run.available.fixed is None
+        return self._acquisition == "alternate" and (run.turn // PERIOD) % 2 == 0 and run.available.fixed is None
 
     def acquisition(self, run: Situation, outputs: Outputs, *, exploring: bool = False) -> Acquisition:
         """The acquisition function of one objective; if ``exploring``, with ``"alternate"``, UCB instead of log EI.

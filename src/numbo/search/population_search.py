@@ -155,7 +155,7 @@ class PopulationSearch(Kept, Engine):
             return False
         with run.times.phase("model"):
             now = self._up_to_date(run.history)
-        if now is None or not is_turn(run.history.turn, self._share(now)):
+        if now is None or not is_turn(run.turn, self._share(now)):
             return False
         others = (run.history.n - self._begun_population) // now.size
         return len(self._pending(run)) < max(FEW, now.size // 2) + others

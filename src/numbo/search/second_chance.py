@@ -78,7 +78,7 @@ class SecondChance:
         if run.available.fixed is not None or run.grid is not None or not len(self._at):
             return None
         failures = history.told > history.n and run.feasibility.learn == "auto"
-        first = history.told >= BRANCHES_FROM and run.history.turn % EVERY == 0 and bool(self._branches.any())
+        first = history.told >= BRANCHES_FROM and run.turn % EVERY == 0 and bool(self._branches.any())
         if not (failures or first):
             return None
         known = history.fact(self._seen)

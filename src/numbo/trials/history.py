@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -120,14 +120,13 @@ class History:
         return self.trials.n
 
     @property
-    def step(self) -> int:
-        """Number of points that were told or are pending."""
-        return self.told + len(self.pending)
-
-    @property
     def turn(self) -> int:
         """Number of suggestions so far, however often each was told, by which rules take turns."""
-        return self.step - self.visits.told_again
+        return self.told + len(self.pending) - self.visits.told_again
+
+    def key_of(self, x: Array) -> Hashable | None:
+        """The key of the oldest pending point at ``x (d,)``, None if there is none."""
+        return self.pending.key_of(point_key(x))
 
     # -- observations ----------------------------------------------------------------------------------------------
 
@@ -185,28 +184,25 @@ class History:
             self._rows["y"][rows] = expected.values
             self._rows["variance"][rows] = expected.variances
 
-    def _observed(self, told: Any) -> Any:
-        """The rows (n, ...) of the observations among those of all trials ``told``."""
-        return told if self.n == self.told else told[self.positions]
-
     @property
     def stopped(self) -> Mask:
         """Which observations (n,) are of trials that were stopped after they had reported something."""
-        return self._observed(self.trials.stopped)
+        return _observed(self, self.trials.stopped)
 
     @property
     def final(self) -> Mask:
         """Whether each observation (n,) is of a finished evaluation; other values may differ without noise."""
-        return self._observed(self.trials.final)
+        return _observed(self, self.trials.final)
 
     @property
     def C(self) -> Array:
         """The values of the constraints (n, q) of each observation, NaN where nothing was told."""
-        return self._observed(self.trials.C)
+        return _observed(self, self.trials.C)
 
-    def meets(self, rows: ObservationIndices) -> Mask:
-        """Which of the observations ``rows (m,)`` violate no constraint whose value is known."""
-        return np.asarray(~(self.C[rows] > 0.0).any(axis=1))
+    @property
+    def met(self) -> Mask:
+        """Which observations (n,) violate no constraint whose value is known."""
+        return _observed(self, self.trials.met)
 
     def params(self, i: int) -> Any:
         """The parameters of observation ``i``, exactly as told."""
@@ -271,12 +267,17 @@ class History:
         return score - math.sqrt(self._rows["variance"][i]) if self.trials.stopped[self.positions[i]] else score
 
 
+def _observed(history: History, told: Any) -> Any:
+    """The rows (n, ...) of the observations among those of all trials ``told``."""
+    return told if history.n == history.told else told[history.positions]
+
+
 def front(known: tuple[int, NonDominated] | None, history: History) -> tuple[int, NonDominated]:
     """The fold of `History.front`, and of the number of observations seen."""
     n, found = (0, NonDominated.of_none(history.k)) if known is None else known
     trials = history.trials
     for i, t in enumerate(history.positions[n:].tolist() if history.several else (), n):
-        if trials.final[t] and not (history.constrained and (trials.C[t] > 0.0).any()):
+        if trials.final[t] and trials.met[t]:
             found = found.seeing(i, trials.Y[t])
     return history.n, found
 
@@ -313,11 +314,11 @@ def best(known: Best | None, history: History) -> Best:
         return known
     y = history.y
     C = history.C
+    met = history.met
     stopped = history.stopped
 
     def rank(i: int) -> tuple[bool, bool, bool, float]:
-        free = not history.constrained
-        return free or not (C[i] > 0.0).any(), free or not np.isnan(C[i]).any(), not stopped[i], float(y[i])
+        return bool(met[i]), not (history.constrained and np.isnan(C[i]).any()), not stopped[i], float(y[i])
 
     (meets, sure, _, _), place = max((rank(i), -i) for i in rows)
     row = -place

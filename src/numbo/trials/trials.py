@@ -25,7 +25,10 @@ COLUMNS: dict[str, type] = {
     "variance": float,
     "cost": float,
     "stopped": bool,
+    "met": bool,
 }
+#: Those that follow from the others.
+DERIVED = ("stopped", "met")
 
 
 def column(name: str) -> Any:
@@ -58,6 +61,7 @@ class Trials:
         params: the parameters (n,), exactly as told.
         curves: (n,) None for trials without reports or whose reports do not count.
         stopped: which trials (n,) were stopped after they had reported something.
+        met: which trials (n,) violate no constraint whose value is known.
     """
 
     X: Array = column("X")
@@ -70,6 +74,7 @@ class Trials:
     params: list[Any] = column("params")
     curves: list[Curve | None] = column("curves")
     stopped: Mask = column("stopped")
+    met: Mask = column("met")
 
     def __init__(self, d: int, k: int = 1, q: int = 0) -> None:
         self.n = 0
@@ -83,9 +88,10 @@ class Trials:
         """Trials from their `state_dict`."""
         self = cls(*(state[name].shape[1] for name in ("X", "Y", "C")))
         curves = [None if reported is None else Curve(*reported) for reported in state["curves"]]
-        stopped = [curve is not None and not final for curve, final in zip(curves, state["final"], strict=True)]
+        reported = np.array([curve is not None for curve in curves], dtype=bool)
+        derived = {"stopped": reported & ~state["final"], "met": ~(state["C"] > 0.0).any(axis=1)}
         for name in COLUMNS:
-            self._rows[name] = extended(self._rows[name], 0, stopped if name == "stopped" else state[name])
+            self._rows[name] = extended(self._rows[name], 0, {**state, **derived}[name])
         self._rows["params"] = [own(params) for params in state["params"]]
         self._rows["curves"] = curves
         self.n = len(state["X"])
@@ -148,6 +154,7 @@ class Trials:
         rows["params"][t:] = [own(params)]
         rows["curves"][t:] = [curve]
         rows["stopped"][t] = curve is not None and not final
+        rows["met"][t] = constraints is None or not (constraints > 0.0).any()
         self.n = t + 1
         return t
 
@@ -164,5 +171,5 @@ class Trials:
 
     def state_dict(self) -> dict[str, Any]:
         """The trials as plain data."""
-        kept = (name for name in (*COLUMNS, "curves") if name != "stopped")  # which follows from the curves
+        kept = (name for name in (*COLUMNS, "curves") if name not in DERIVED)
         return state_of(self, kept) | {"params": [own(params) for params in self.params]}
