@@ -18,7 +18,7 @@ def test_the_best_value_has_the_largest_score(direction, values):
     best = min(values) if direction == "minimize" else max(values)
     assert goal.value(max(scores)) == best
     assert [goal.value(s) for s in scores] == values
-    np.testing.assert_array_equal(goal.values(np.array(scores)), values)
+    np.testing.assert_array_equal(goal.value(np.array(scores)), values)
     assert values[best_first(np.array(scores))[0]] == best
 
 
@@ -32,7 +32,7 @@ def test_each_of_several_objectives_has_its_direction():
     goal = Goal(("minimize", "maximize"))
     np.testing.assert_array_equal(goal.outputs((3.0, 4.0)), [-3.0, 4.0])
     assert [goal.value(output, j) for j, output in enumerate(goal.outputs([3, 4]))] == [3.0, 4.0]
-    np.testing.assert_array_equal(goal.values(np.array([-1.0, 2.0]), 0), [1.0, -2.0])
+    np.testing.assert_array_equal(goal.value(np.array([-1.0, 2.0]), 0), [1.0, -2.0])
     for failed in (None, (math.nan, 1.0), (1.0, math.nan)):
         np.testing.assert_array_equal(goal.outputs(failed), [math.nan, math.nan])
     for wrong in (1.0, (1.0,), (1.0, 2.0, 3.0)):

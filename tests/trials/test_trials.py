@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -49,7 +51,7 @@ def test_every_row_is_what_was_told(rows):
 
 def test_what_is_added_to_a_copy_or_after_it_is_not_seen_by_the_other():
     trials = added([(1, False, True, None)])
-    twin = trials.copy()
+    twin = copy.copy(trials)
     for _ in range(100):  # more than there was room for
         trials.add(np.zeros(2), np.zeros(2), {}, 0)
     assert (twin.n, len(twin.params), len(twin.curves)) == (1, 1, 1)

@@ -34,7 +34,7 @@ def curves_of(history: History, goal: Goal) -> list[LearningCurve]:
     history = history.copy()  # a copy, as this may fit the model of curves again
 
     def shown(kind: str, curve: Curve, end: float, variance: float) -> LearningCurve:
-        return LearningCurve(kind, curve.steps.copy(), goal.values(curve.values), goal.value(end), math.sqrt(variance))
+        return LearningCurve(kind, curve.steps.copy(), goal.value(curve.values), goal.value(end), math.sqrt(variance))
 
     out = []
     for i, t in enumerate(history.positions.tolist()):

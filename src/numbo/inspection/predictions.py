@@ -70,7 +70,7 @@ class Predictions:
         if self.run.noises[objective].refuted:  # repeats show no noise: measured values are exact
             told: Indices = np.array([history.visits.first.get(point_key(x), -1) for x in X], dtype=np.int64)
             mean = np.where(told >= 0, history.values(output=objective)[told], mean)
-        return Prediction(self.run.goal.values(mean, objective), found.std)
+        return Prediction(self.run.goal.value(mean, objective), found.std)
 
     def widened(self, view: ModelView, X: Array) -> Prediction:
         """`ModelView.mean_sd` at ``X (c, d)``, with larger deviations where the model is too sure."""

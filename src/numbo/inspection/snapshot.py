@@ -179,7 +179,7 @@ class Snapshot(Questions):
         std = np.zeros(len(values))
         rows = np.flatnonzero(history.stopped)
         at = history.positions[rows]
-        values[at] = self._goal.values(history.y[rows])
+        values[at] = self._goal.value(history.y[rows])
         std[at] = np.sqrt(history.variance[rows])
         return Prediction(values, std)
 

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from numbo import _checks
 from numbo._types import Array, Indices
 from numbo.trials.curve import Curve
+
+T = TypeVar("T", float, Array)
 
 
 @dataclass(frozen=True)
@@ -79,17 +81,13 @@ class Goal:
         """
         return Curve.of(reports, self._sign(0))
 
-    def value(self, output: float, objective: int = 0) -> float:
-        """The value of an objective with this output; -0.0 becomes 0.0."""
+    def value(self, output: T, objective: int = 0) -> T:
+        """The value of an objective with this output, or the values (n,) of outputs (n,); -0.0 becomes 0.0."""
         return self._sign(objective) * output + 0.0
-
-    def values(self, outputs: Array, objective: int = 0) -> Array:
-        """The values (n,) of an objective with these outputs (n,)."""
-        return self._sign(objective) * outputs + 0.0
 
     def values_of(self, outputs: Array) -> Array:
         """The values of all objectives with the outputs (n, k): (n, k), or (n,) for one objective."""
-        columns = [self.values(outputs[:, j], j) for j in range(len(self.directions))]
+        columns = [self.value(outputs[:, j], j) for j in range(len(self.directions))]
         return columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
 
 

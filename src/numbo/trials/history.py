@@ -25,6 +25,8 @@ S = TypeVar("S")
 
 #: Origin of observations that no search asked for (`numbo.run.situation.Suggestion`).
 UNASKED = -2
+#: All observations, where some may be chosen.
+EVERY = slice(None)
 
 
 class History:
@@ -232,10 +234,9 @@ class History:
         values = self.output(output)[:n]
         return values if np.isfinite(values).all() else finite_range(values)
 
-    def outputs(self, rows: ObservationIndices | None = None) -> Array:
+    def outputs(self, rows: ObservationIndices | slice = EVERY) -> Array:
         """All outputs of some observations ``rows (m,)`` or of all, made finite for a model."""
-        columns = [self.values(output=j) for j in range(self.k)]
-        return np.stack([column if rows is None else column[rows] for column in columns], axis=1)
+        return np.stack([self.values(output=j)[rows] for j in range(self.k)], axis=1)
 
     def data(self, n: int | None = None, output: int = 0) -> Data:
         """The first ``n`` observations of an ``output``, as models take them."""
@@ -328,7 +329,7 @@ def best(known: Best | None, history: History) -> Best:
     return Best(row, meets, meets and sure, history.n, history.expected_at, scaled_at)
 
 
-def scores_of(history: History, rows: ObservationIndices | None = None) -> Array:
+def scores_of(history: History, rows: ObservationIndices | slice = EVERY) -> Array:
     """Scores by which observations compare, some ``rows (m,)`` or all: their values, if they meet all constraints.
 
     With several objectives, the closeness to the front (`numbo.trials.front.closeness`), or to that of the ``rows`` if
@@ -336,12 +337,11 @@ def scores_of(history: History, rows: ObservationIndices | None = None) -> Array
     in units of the constraints' sizes. Observations with unknown constraints come in between, once a fully known
     feasible one exists.
     """
-    chosen = slice(None) if rows is None else rows
     if history.several:
         Y = history.outputs(rows)
         y = closeness(Y, history.outputs(history.front.rows) if len(history.front.rows) else Y)
     else:
-        y = history.values()[chosen]
+        y = history.values()[rows]
     if not history.constrained:
         return y
-    return scored(y, history.C[chosen], scales_of(history, history.n), wary=history.fact(best).sure)
+    return scored(y, history.C[rows], scales_of(history, history.n), wary=history.fact(best).sure)

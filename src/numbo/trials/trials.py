@@ -45,6 +45,7 @@ class Trials:
     """Points, outputs and origins in growing arrays.
 
     A record becomes part of the trials by the assignment of `n`, so that an interrupt never leaves half a record.
+    Copies share arrays and lists: only one of them may get further trials, which the others do not see.
 
     Args:
         d, k, q: number of coordinates, of outputs, and of constraints.
@@ -160,14 +161,10 @@ class Trials:
 
     def of_output(self, output: int) -> Trials:
         """The trials as if there were no other ``output``, without curves and known variances."""
-        own = self.copy()
+        own = copy.copy(self)
         lost = {name: np.zeros_like(self._rows[name]) for name in ("variance", "stopped")}
         own._rows = self._rows | lost | {"Y": self._rows["Y"][:, [output]], "curves": [None] * self.n}
         return own
-
-    def copy(self) -> Trials:
-        """A copy that shares arrays: only one of the two may get further trials, which the other does not see."""
-        return copy.copy(self)  # arrays and list are shared: rows are only appended, beyond the copy's n
 
     def state_dict(self) -> dict[str, Any]:
         """The trials as plain data."""
