@@ -1,13 +1,15 @@
-"""The identity of points, and points whose results are pending."""
+"""The identity of points, what is known by it, and points whose results are pending."""
 
 from __future__ import annotations
+
+import copy
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from numbo.trials import Curve, Pending, point_key
-from numbo.trials.points import identities
+from numbo.trials.points import Visits, identities
 
 
 @given(st.lists(st.floats(0.0, 1.0), min_size=1, max_size=5), st.integers(0, 99))
@@ -31,3 +33,20 @@ def test_a_pending_point_keeps_its_own_parameters_and_what_was_reported():
     both = pending.reporting(one).reporting(other)
     assert (both.curve.steps.tolist(), both.curve.values.tolist()) == ([1.0, 2.0], [0.5, 1.0])
     assert pending.curve is None
+
+
+def test_visits_know_what_became_of_each_point_and_a_copy_stays_as_it_is():
+    visits = Visits()
+    visits.add(b"a", 0, 0, failed=True, unasked=False)
+    visits.add(b"b", 0, 1, failed=False, unasked=True)
+    before = copy.copy(visits)
+    visits.add(b"a", 1, 2, failed=True, unasked=True)
+    assert (visits.failed, visits.only_failed(b"a"), visits.only_failed(b"b")) == ({b"a": 2}, True, False)
+    visits.add(b"a", 1, 3, failed=False, unasked=True)
+    visits.add(b"a", 2, 4, failed=False, unasked=False)
+    visits.add(b"a", 3, 5, failed=True, unasked=False)
+    assert (visits.first, visits.again) == ({b"b": 0, b"a": 1}, [(1, 2)])
+    assert (visits.failures, visits.failed, visits.only_failed(b"a")) == ({b"a": (0, 2, 5)}, {}, False)
+    assert (visits.failed_again, visits.told_again) == (1, 2)
+    assert visits.superseded(6).tolist() == [True, False, True, False, False, True]
+    assert (before.first, before.failures, before.again, before.told_again) == ({b"b": 0}, {b"a": (0,)}, [], 0)
