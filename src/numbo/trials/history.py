@@ -167,7 +167,7 @@ class History:
         rows["variance"][i] = trials.variance[t]
         rows["positions"][i] = t
         self.n = i + 1
-        if trials.stopped[t]:
+        if self.ends is not None and trials.stopped[t]:
             self._stopped.append(i)
         if self.ends is not None and self._stopped:
             self._expect(self.ends, i)
@@ -265,7 +265,7 @@ class History:
     def assured(self, i: int) -> float:
         """The score of observation ``i``; one standard deviation less if its end is only expected."""
         score = float(scores_of(self, np.array([i]))[0]) if self.constrained else float(self.y[i])
-        return score - math.sqrt(self._rows["variance"][i]) if self.trials.stopped[self.positions[i]] else score
+        return score - math.sqrt(self._rows["variance"][i]) if self._stopped and self.stopped[i] else score
 
 
 def _observed(history: History, told: Any) -> Any:
