@@ -31,9 +31,13 @@ class Inner(Kept):
 
 
 class Outer(Kept):
-    _kept = ("pair", "value", "inner", "others", "_counts", "nothing")
+    _kept = ("pair", "value", "inner", "others", "_counts", "nothing", "later", "values")
+    later: Pair | None
+    values: list[Value]
 
     def __init__(self):
+        self.later = None
+        self.values = []
         self.pair = Pair(1, np.zeros(2))
         self.value = Value(2.0, np.ones(3))
         self.inner = Inner()
@@ -50,6 +54,8 @@ def changed():
     one.inner._seen += [2.5, 3.5]
     one.others[1]._seen.append(9.0)
     one._counts["a"].append(3)
+    one.later = Pair(2, np.ones(1))
+    one.values.append(Value(4.0, np.zeros(1)))
     one.cache = "outdated"
     return one
 
@@ -66,7 +72,7 @@ def test_a_state_is_plain_and_makes_the_same_again_of_the_same_kinds():
     one, twin = changed(), Outer()
     state = one.state_dict()
     assert is_plain(state)
-    assert state.keys() == {"pair", "value", "inner", "others", "counts", "nothing"}
+    assert state.keys() == {"pair", "value", "inner", "others", "counts", "nothing", "later", "values"}
     inner = twin.inner
     twin.restore(state)
     np.testing.assert_equal(twin.state_dict(), state)
@@ -74,6 +80,20 @@ def test_a_state_is_plain_and_makes_the_same_again_of_the_same_kinds():
     assert twin.inner is inner  # in place: others may refer to it
     assert (twin.inner._seen, twin.inner._seen.maxlen) == (deque([2.5, 3.5]), 2)
     assert twin.cache == "made from the rest"
+    assert [type(twin.later), *map(type, twin.values)] == [Pair, Value]  # as the class declares them
+
+
+def test_what_follows_from_a_state_is_built_from_it_and_the_data():
+    class Sum(Kept):
+        _kept = ("count",)
+        count = 0
+
+        def _rebuild(self, state, data):
+            self.total = sum(data[: state["count"]])
+
+    part = Sum()
+    part.restore({"count": 2}, [1, 2, 3])
+    assert part.total == 3
 
 
 def test_a_state_does_not_change_with_what_it_is_of():

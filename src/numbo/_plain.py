@@ -10,7 +10,8 @@ import copy
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar, TypeVar
+from types import NoneType, UnionType
+from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -18,18 +19,25 @@ T = TypeVar("T")
 
 
 class Kept:
-    """A part whose state is in some of its attributes: plain data, named tuples, dataclasses, and other parts."""
+    """A part whose state is in some of its attributes: plain data, named tuples, dataclasses, and other parts.
 
-    #: The names of these attributes. In the state they have no underscores before them.
+    What follows from these, its settings and the data is built again when it is restored (`_rebuild`).
+    """
+
+    #: The names of these attributes. In the state they have no underscores before them. A named tuple or a dataclass
+    #: in an attribute that begins without one has to be declared in the class, as a list of them has.
     _kept: ClassVar[tuple[str, ...]] = ()
 
     def state_dict(self) -> dict[str, Any]:
         """The state that does not follow from settings and data, as plain data."""
         return state_of(self, self._kept)
 
-    def restore(self, state: dict[str, Any], data: Any = None) -> None:
+    def restore(self, state: Mapping[str, Any], data: Any = None) -> None:
         """Restore a `state_dict`; ``data`` are those that its parts were given at that time, or more of them."""
-        restore(self, self._kept, state, data)
+        restore(self, state, data)
+
+    def _rebuild(self, state: Mapping[str, Any], data: Any) -> None:
+        """Build what follows from ``state`` and ``data`` by the original steps, so that every bit is the same again."""
 
 
 def copied(part: T, own: tuple[type, ...] = (dict, list)) -> T:
@@ -45,10 +53,13 @@ def state_of(part: Any, kept: Iterable[str]) -> dict[str, Any]:
     return {name.lstrip("_"): plain(getattr(part, name)) for name in kept}
 
 
-def restore(part: Any, kept: Iterable[str], state: Mapping[str, Any], data: Any = None) -> None:
-    """Set the attributes of a ``part`` that are ``kept`` to those of a `state_of`."""
-    for name in kept:
-        setattr(part, name, like(getattr(part, name), state[name.lstrip("_")], data))
+def restore(part: Any, state: Mapping[str, Any], data: Any) -> None:
+    """Set the attributes of a ``part`` that are kept to those of its `state_of`, and build the others."""
+    kinds = get_type_hints(type(part))
+    for name in part._kept:
+        now = getattr(part, name)
+        setattr(part, name, _restored(now, state[name.lstrip("_")], kinds.get(name, type(now)), data))
+    part._rebuild(state, data)
 
 
 def plain(value: Any) -> Any:
@@ -68,18 +79,28 @@ def plain(value: Any) -> Any:
     return tuple(map(plain, value)) if isinstance(value, tuple) else value
 
 
-def like(now: Any, state: Any, data: Any = None) -> Any:
-    """What `plain` made the ``state`` of, where it is of the same kind as ``now``; parts are restored in place."""
-    if isinstance(now, Kept):
+def _restored(now: Any, state: Any, kind: Any, data: Any) -> Any:
+    """An attribute, which is ``now`` or another one of its ``kind``, from its state; parts are restored in place."""
+    if isinstance(now, Kept) and state is not None:
         now.restore(state, data)
         return now
     if isinstance(now, tuple | list) and now and all(isinstance(one, Kept) for one in now):
-        return type(now)(like(one, saved, data) for one, saved in zip(now, state, strict=True))
-    state = copy.deepcopy(state)
+        return type(now)(_restored(one, saved, type(one), data) for one, saved in zip(now, state, strict=True))
+    return deque(state, maxlen=now.maxlen) if isinstance(now, deque) else revived(kind, state)
+
+
+def revived(kind: Any, state: Any) -> Any:
+    """The value of a ``kind``, a type or an annotation, of which `plain` made the ``state``."""
+    inner = next((one for one in get_args(kind) if one is not NoneType), None)
     if state is None:
         return None
-    if is_dataclass(now):
-        return type(now)(**state)  # type: ignore[misc]
-    if isinstance(now, deque):
-        return deque(state, maxlen=now.maxlen)
-    return type(now)(*state) if hasattr(now, "_fields") else state
+    if get_origin(kind) in (Union, UnionType):
+        return revived(inner, state)
+    if get_origin(kind) is list:
+        return [revived(inner, one) for one in state]
+    if is_dataclass(kind):
+        kinds = get_type_hints(kind)
+        return kind(**{name: revived(kinds[name], value) for name, value in state.items()})  # type: ignore[operator]
+    if hasattr(kind, "_fields"):
+        return kind(*map(revived, get_type_hints(kind).values(), state))
+    return copy.deepcopy(state)

@@ -22,8 +22,8 @@ X = make_points(30, 2)
 Z = make_points(12, 2, seed=5)
 
 
-def new_surrogate():
-    return Surrogate(np.zeros(2, dtype=bool), kernel="matern52", trend=True, additive=False, winsorize=False)
+def new_surrogate(**of):
+    return Surrogate(np.zeros(2, dtype=bool), kernel="matern52", trend=True, additive=False, winsorize=False, **of)
 
 
 def history_of(C, X=X):

@@ -17,8 +17,9 @@ X = make_points(25, 2)
 Z = make_points(9, 2, seed=5)
 
 
-def new_surrogate():
-    return Surrogate(np.zeros(2, dtype=bool), kernel="matern52", trend=True, additive=False, winsorize=True, warp=True)
+def new_surrogate(**of):
+    kind = {"kernel": "matern52", "trend": True, "additive": False, "winsorize": True, "warp": True}
+    return Surrogate(np.zeros(2, dtype=bool), **kind, **of)
 
 
 def goal(k, q):

@@ -152,9 +152,8 @@ def test_a_state_holds_the_steps_that_rebuild_the_posterior_to_the_last_bit():
 
 
 def surrogate():
-    return Surrogate(
-        np.zeros(1, dtype=bool), kernel="matern52", trend=False, additive=False, winsorize=False, all_data=True
-    )
+    kind = {"kernel": "matern52", "trend": False, "additive": False, "winsorize": False, "all_data": True}
+    return Surrogate(np.zeros(1, dtype=bool), **kind, of=lambda data, n: data.at(slice(n)))
 
 
 def test_a_point_that_the_atoms_do_not_represent_becomes_one_when_it_is_measured_again():

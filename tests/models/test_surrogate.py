@@ -16,9 +16,13 @@ from numbo.trials import Data, History
 UNKNOWN = Noise(History(4))
 
 
+def first(data, n):
+    return data.at(slice(n))
+
+
 def surrogate(winsorize=True, d=4, **options):
     return Surrogate(
-        np.zeros(d, dtype=bool), kernel="matern52", trend=True, additive=True, winsorize=winsorize, **options
+        np.zeros(d, dtype=bool), kernel="matern52", trend=True, additive=True, winsorize=winsorize, of=first, **options
     )
 
 
@@ -89,7 +93,7 @@ def test_a_restored_surrogate_predicts_to_the_last_bit(warp):
     for n in (20, 27, 31):
         model.update(Data.of(X[:n], y[:n]), np.arange(n), Frame(np.full(4, 0.4), 0.3))
     twin = surrogate(growth=1.0, warp=warp)
-    twin.restore(model.state_dict(), Data.of(X[:31], y[:31]))
+    twin.restore(model.state_dict(), Data.of(X, y))
     assert twin.targets.kind == model.targets.kind
     for a, b in zip(model.mean_sd(X[31:]), twin.mean_sd(X[31:]), strict=True):
         np.testing.assert_array_equal(a, b)
@@ -242,7 +246,7 @@ def test_what_is_new_is_added_until_much_is_new_or_the_anchor_changes():
     np.testing.assert_array_equal(model.members, members)
     np.testing.assert_array_equal(model.rows, np.arange(304))
     again = surrogate(longest=100, all_data=True)
-    again.restore(model.state_dict(), Data.of(X[:304], y[:304]))
+    again.restore(model.state_dict(), Data.of(X, y))
     Z = np.random.default_rng(4).random((50, 4))
     for found, expected in zip(again.mean_sd(Z), model.mean_sd(Z), strict=True):
         np.testing.assert_array_equal(found, expected)

@@ -66,7 +66,7 @@ class Literal:
 def atoms_of(opt):
     """The arms that were drawn for the dictionary."""
     state = opt.state_dict()["model"]["model"]
-    return [opt.space.decode(x) for x in state["pulls"]["X"][state["draw"][1]]]
+    return [opt.space.decode(x) for x in state["pulls"]["X"][state["batch"]["base"]["draw"][1]]]
 
 
 def near_best(bound, arm):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbo._plain import copied
+from numbo._plain import Kept, copied
 from numbo._types import Array, PointNumbers
 from numbo.kernels.acquisition import Posterior, mean_variance
 from numbo.kernels.covariance import Covariance
@@ -36,7 +36,25 @@ OLDER = 64
 REPRESENTATIVES = 256
 
 
-class Base:
+class Draw(NamedTuple):
+    """How a dictionary was drawn; with the observations then, the posterior follows from it.
+
+    Attributes:
+        points: numbers (u,) of the points it was drawn from, told or pending.
+        chosen: those (c,) that were drawn.
+        assumed: pending points (a,) that the posterior is conditioned on as if they had been told.
+    """
+
+    points: PointNumbers
+    chosen: PointNumbers
+    assumed: PointNumbers
+
+
+NONE = np.empty(0, dtype=np.int64)
+NOT_DRAWN = Draw(NONE, NONE, NONE)
+
+
+class Base(Kept):
     """The posterior at a feedback: a value, which never changes. `taking_in` makes the next one.
 
     Points and atoms of its model are identified by the numbers of `numbo.trials.pulls.Pulls`.
@@ -46,8 +64,11 @@ class Base:
         points: numbers (u,) of its points.
         atoms: numbers (m,) of its atoms.
         sums: (numbers,) sums of the observed values of all points, by number.
-        learned: feedback taken in since the dictionary was drawn: the points, and whether each was to become an atom.
+        draw: how its dictionary was drawn.
+        learned: feedback taken in since then: the points, and whether each was to become an atom.
     """
+
+    _kept = ("draw", "learned")
 
     def __init__(
         self,
@@ -55,19 +76,20 @@ class Base:
         points: PointNumbers,
         atoms: PointNumbers,
         sums: Array,
+        draw: Draw = NOT_DRAWN,
         learned: tuple[tuple[int, bool], ...] = (),
     ) -> None:
         gp.set_values(sums[points])
         self.gp = gp
         self.points = points
         self.atoms = atoms
+        self.draw = draw
         self.learned = learned
 
     @classmethod
     def prior(cls, covariance: Covariance, d: int) -> Base:
         """The posterior on an empty dictionary: ``mu~ = 0`` and ``var~ = k(x, x) / lambda``."""
-        none = np.empty(0, dtype=np.int64)
-        return cls(SparseGP(covariance, np.empty((0, d))), none, none, np.empty(0))
+        return cls(SparseGP(covariance, np.empty((0, d))), NONE, NONE, np.empty(0))
 
     @cached_property
     def posterior(self) -> Posterior:
@@ -116,10 +138,10 @@ class Base:
             else:
                 gp.repeat(row)
         points = np.concatenate([self.points, np.array(list(added), dtype=np.int64)])
-        return Base(gp, points, np.array(atoms, dtype=np.int64), sums, tuple(learned))
+        return Base(gp, points, np.array(atoms, dtype=np.int64), sums, self.draw, tuple(learned))
 
 
-class Batch:
+class Batch(Kept):
     """The pulls since the last feedback, over the posterior then, its ``base``.
 
     Attributes:
@@ -127,6 +149,8 @@ class Batch:
         total: sum of ``variances``.
         LV: the Cholesky factor of V given the pulls, where they are pulled one by one.
     """
+
+    _kept = ("base", "pulls")
 
     def __init__(self, base: Base) -> None:
         self.base = base

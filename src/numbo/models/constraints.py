@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import numpy as np
 
 from numbo import _elementary
 from numbo._plain import Kept
-from numbo._types import Array, Mask, ObservationIndices
+from numbo._types import Array, Indices, Mask, ObservationIndices
 from numbo.kernels.acquisition import LOG_PROBABILITY, Acquisition, Term, acquisition_values
 from numbo.models.gp import Frame
 from numbo.models.moments import moments
@@ -53,9 +53,9 @@ class Constraints(Kept):
 
     _kept = ("surrogates",)
 
-    def __init__(self, make: Callable[[], Surrogate] | None = None, q: int = 0) -> None:
+    def __init__(self, make: Callable[..., Surrogate] | None = None, q: int = 0) -> None:
         self._groups = [group for group in np.array_split(np.arange(q), MOST) if len(group)]
-        self.surrogates = [] if make is None else [make() for _ in self._groups]
+        self.surrogates = [] if make is None else [make(of=partial(margins_of, group)) for group in self._groups]
 
     def __len__(self) -> int:
         return len(self.surrogates)
@@ -65,24 +65,13 @@ class Constraints(Kept):
 
         A constraint with less than two different known values has no model.
         """
-        for surrogate, margins in zip(self.surrogates, self._margins(history, history.n), strict=True):
+        for surrogate in self.surrogates:
+            margins = surrogate.of(history, history.n)
             rows = members[~np.isnan(margins.y[members])]
             if len(rows) < 2 or margins.y[rows].min() == margins.y[rows].max():
                 surrogate.members = rows[:0]
                 continue
             surrogate.update(margins, rows, frame() if frame is not None and surrogate.fits.due(history.n) else None)
-
-    def _margins(self, history: History, n: int) -> list[Data]:
-        """The margins of the first ``n`` observations for each group, NaN if unknown."""
-        with np.errstate(over="ignore"):  # values may be of any size
-            scaled = history.C[:n] / scales_of(history, n) if self._groups else history.C[:n]
-        out = []
-        for group in self._groups:
-            known = ~np.isnan(scaled[:, group]).all(axis=1)
-            margins = np.full(n, np.nan)
-            margins[known] = _margin(np.fmax.reduce(scaled[known][:, group], axis=1))
-            out.append(Data.of(history.X[:n], margins))
-        return out
 
     @property
     def _known(self) -> list[Surrogate]:
@@ -147,10 +136,15 @@ class Constraints(Kept):
                 both[asked] &= margin.mean - margin.std >= _threshold(one)
         return both if both.any() else told
 
-    def restore(self, state: dict[str, Any], data: Any = None) -> None:
-        """Restore a `state_dict`; the history ``data`` may have more trials than at that time."""
-        for k, (one, saved) in enumerate(zip(self.surrogates, state["surrogates"], strict=True)):
-            one.restore(saved, self._margins(data, saved["updated_at"])[k])
+
+def margins_of(group: Indices, history: History, n: int) -> Data:
+    """The margins of a ``group (g,)`` of constraints at the first ``n`` observations, NaN if unknown."""
+    with np.errstate(over="ignore"):  # values may be of any size
+        scaled = history.C[:n, group] / scales_of(history, n)[group]
+    known = ~np.isnan(scaled).all(axis=1)
+    margins = np.full(n, np.nan)
+    margins[known] = _margin(np.fmax.reduce(scaled[known], axis=1))
+    return Data.of(history.X[:n], margins)
 
 
 def _margin(scaled: Array) -> Array:

@@ -19,7 +19,7 @@ of reports to the usual number of them.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class Costs(Kept):
         #: The time that a framework allows, in the units of costs, and what is left of it; None for no limit.
         self.time: tuple[float, float] | None = None
         self._surrogate = Surrogate(
-            categorical, optional, kernel="matern52", trend=True, additive=False, winsorize=False
+            categorical, optional, kernel="matern52", trend=True, additive=False, winsorize=False, of=cheapness_of
         )
         #: Number of trials when it was last looked whether costs count, and the result.
         self._looked_at = -1
@@ -159,39 +159,35 @@ class Costs(Kept):
         told = history.told
         if told == self._looked_at:
             return self._counts
-        cheapness = self._cheapness(history, told)
+        data = cheapness_of(history, told)
+        cheapness = data.y
         live = np.flatnonzero(~np.isnan(cheapness))
         self._counts = len(live) >= LEAST and bool(np.ptp(cheapness[live]) > EQUAL)
         if self._counts:
             self._cheapest = float(_elementary.exp(-cheapness[live].max(keepdims=True))[0])
         if self._counts and self._surrogate.updated_at != told:
-            X = history.trials.X
             here = history.X[history.best]
-            members = members_of(self._surrogate, X, live, here, SIZE, JOINING, len(live))
-            self._surrogate.update(Data.of(X, cheapness), members)
+            members = members_of(self._surrogate, data.X, live, here, SIZE, JOINING, len(live))
+            self._surrogate.update(data, members)
         self._looked_at = told
         return self._counts
 
-    def _cheapness(self, history: History, n: int) -> Array:
-        """Minus the log cost of a whole trial, from each of the first ``n``; NaN if it is not known."""
-        trials = history.trials
-        out = np.full(n, np.nan)
-        known = ~np.isnan(trials.cost[:n])
-        if not known.any():  # as in most runs: curves need not be looked at
-            return out
-        out[known] = -_elementary.log(trials.cost[:n][known])
-        out[trials.failed[:n]] = np.nan
-        final = trials.final[:n]
-        if not final.all():
-            curves = trials.curves[:n]
-            reports = np.array([math.nan if curve is None else len(curve.steps) for curve in curves])
-            whole = reports[final & ~trials.failed[:n] & ~np.isnan(reports)]
-            usual = np.median(whole) if len(whole) else math.nan
-            out[~final] -= _elementary.log(np.maximum(usual / reports[~final], 1.0))
-        return out
 
-    def restore(self, state: dict[str, Any], data: Any = None) -> None:
-        """Restore a `state_dict`; the history ``data`` may have more trials than at that time."""
-        n = state["surrogate"]["updated_at"]
-        super().restore(state, Data.of(data.trials.X[:n], self._cheapness(data, n)))
-        self._looked_at = -1
+def cheapness_of(history: History, n: int) -> Data:
+    """Minus the log cost of a whole trial, from each of the first ``n``; NaN if it is not known."""
+    trials = history.trials
+    out = np.full(n, np.nan)
+    known = ~np.isnan(trials.cost[:n])
+    data = Data.of(trials.X[:n], out)
+    if not known.any():  # as in most runs: curves need not be looked at
+        return data
+    out[known] = -_elementary.log(trials.cost[:n][known])
+    out[trials.failed[:n]] = np.nan
+    final = trials.final[:n]
+    if not final.all():
+        curves = trials.curves[:n]
+        reports = np.array([math.nan if curve is None else len(curve.steps) for curve in curves])
+        whole = reports[final & ~trials.failed[:n] & ~np.isnan(reports)]
+        usual = np.median(whole) if len(whole) else math.nan
+        out[~final] -= _elementary.log(np.maximum(usual / reports[~final], 1.0))
+    return data

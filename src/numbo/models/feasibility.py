@@ -17,13 +17,12 @@ A success at the point of a failure supersedes the failure. Failures that are du
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 
 from numbo import _elementary
 from numbo._plain import Kept
-from numbo._types import Array, Mask, TrialPositions
+from numbo._types import Array, Mask
 from numbo.kernels.acquisition import CERTAIN, Success
 from numbo.models.bounds import failing_bounds
 from numbo.models.priors import LABELS
@@ -56,20 +55,6 @@ NEGLIGIBLE = 1e-2
 UNLIKELY = 0.05
 
 
-class Labels(NamedTuple):
-    """The labels of all trials.
-
-    Attributes:
-        X: all points told with their times (told, d + 1).
-        live: which of them count.
-        y: (told,) 1 for a success, 0 for a failure.
-    """
-
-    X: Array
-    live: TrialPositions
-    y: Array
-
-
 class Feasibility(Kept):
     """The probability of success.
 
@@ -85,7 +70,7 @@ class Feasibility(Kept):
         trust: w, the weight of the model in which failures depend on the parameters.
     """
 
-    _kept = ("trust", "_rate", "_surrogate")
+    _kept = ("closed", "trust", "_rate", "_surrogate")
 
     def __init__(
         self,
@@ -107,6 +92,7 @@ class Feasibility(Kept):
             additive=False,
             winsorize=False,
             prior=LABELS,
+            of=labels_of,
         )
 
     def update(self, history: History) -> Success:
@@ -115,31 +101,24 @@ class Feasibility(Kept):
             return CERTAIN
         surrogate = self._surrogate
         if history.told != surrogate.updated_at:
-            labels = self._labels(history)
-            live = labels.live
+            labels = labels_of(history, history.told)
+            bounds = failing_bounds(history.trials.X, history.trials.failed, self._continuous)
+            self.closed = bounds.closed
+            live = np.flatnonzero(~(history.visits.superseded(history.told) | bounds.explained))
             failures = int(np.sum(labels.y[live] == 0.0))
             self._rate = 1.0 - failures / len(live)
             if failures == 0 or failures == len(live):
                 self.trust = 0.0
                 return CERTAIN
-            n = len(labels.X)
+            n = labels.n
             here = np.append(history.X[history.best], n / TRIALS)
             # chosen by their location, never by their label
             members = members_of(surrogate, labels.X, live, here, SIZE, JOINING, n, anew=surrogate.fits.due(n))
-            surrogate.update(Data.of(labels.X, labels.y), members)
+            surrogate.update(labels, members)
             seen = labels.y[surrogate.members]
             # late in a run all points near the best one may have succeeded, so that no member failed
             self.trust = self._weigh(seen) if seen.min() < seen.max() else 0.0
         return self._success() if self.trust > NEGLIGIBLE else CERTAIN
-
-    def _labels(self, history: History) -> Labels:
-        X = history.trials.X
-        failed = history.trials.failed
-        bounds = failing_bounds(X, failed, self._continuous)
-        self.closed = bounds.closed
-        timed = np.column_stack([X, np.arange(len(X)) / TRIALS])
-        live = np.flatnonzero(~(history.visits.superseded(history.told) | bounds.explained))
-        return Labels(timed, live, np.where(failed, 0.0, 1.0))
 
     def _weigh(self, labels: Array) -> float:
         """w, from both models' leave-one-out predictions of the labels (m,) of the members."""
@@ -195,7 +174,8 @@ class Feasibility(Kept):
             return 1
         return max(1, math.floor(math.log(UNLIKELY) / math.log(1.0 - self._rate)) + 1) if 0.0 < self._rate < 1.0 else 1
 
-    def restore(self, state: dict[str, Any], data: Any = None) -> None:
-        """Restore a `state_dict`; the history ``data`` may have more trials than at that time."""
-        labels = self._labels(data)
-        super().restore(state, Data.of(labels.X, labels.y))
+
+def labels_of(history: History, n: int) -> Data:
+    """The labels of the first ``n`` trials, 1 for a success and 0 for a failure; points have their time, too."""
+    timed = np.column_stack([history.trials.X[:n], np.arange(n) / TRIALS])
+    return Data.of(timed, np.where(history.trials.failed[:n], 0.0, 1.0))

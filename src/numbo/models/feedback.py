@@ -12,15 +12,16 @@ from __future__ import annotations
 import copy
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from numbo._plain import Kept, plain
+from numbo._plain import Kept
 from numbo._types import Array, Indices, Mask, PointNumbers
 from numbo.kernels.acquisition import UCB, Acquisition, Success
-from numbo.models.batch_model import Base, Batch, Joint
+from numbo.models.batch_model import Base, Batch, Draw, Joint
 from numbo.models.confidence import Information
 from numbo.models.dictionaries import DictionaryRule
 from numbo.models.learned_kernel import LearnedKernel
@@ -57,25 +58,6 @@ class NewBatch:
 
 
 Change: TypeAlias = NewBatch | Pulled
-
-
-class Draw(NamedTuple):
-    """How a dictionary was drawn; with the observations then, the posterior follows from it.
-
-    Attributes:
-        points: numbers (u,) of the points it was drawn from, told or pending.
-        chosen: those (c,) that were drawn.
-        assumed: pending points (a,) that the posterior is conditioned on as if they had been told.
-    """
-
-    points: PointNumbers
-    chosen: PointNumbers
-    assumed: PointNumbers
-
-    @classmethod
-    def of_nothing(cls) -> Draw:
-        none = np.empty(0, dtype=np.int64)
-        return cls(none, none, none)
 
 
 class Synced(NamedTuple):
@@ -151,6 +133,7 @@ class FeedbackModel(Kept):
         "draws",
         "information",
         "effective_dimension",
+        "batch",
     )
 
     def __init__(
@@ -174,7 +157,6 @@ class FeedbackModel(Kept):
         self._counting = counting
         self.pulls = Pulls(d)
         self.batch = Batch(Base.prior(kernel.covariance, d))
-        self._draw = Draw.of_nothing()
         self._synced: Synced | None = None
         self.window = 0
         self.fed_back = 0
@@ -198,7 +180,7 @@ class FeedbackModel(Kept):
     @property
     def assumes(self) -> bool:
         """Whether pending points were treated as observations when the dictionary was drawn."""
-        return len(self._draw.assumed) > 0
+        return len(self.base.draw.assumed) > 0
 
     def given_batch(self) -> Joint:
         """The posterior with all pulls of the batch hallucinated jointly."""
@@ -207,7 +189,6 @@ class FeedbackModel(Kept):
     def forget(self, window: int) -> None:
         """Discard the model: the next dictionary is a first one, of the observations from ``window`` on."""
         self.batch = Batch(Base.prior(self.kernel.covariance, self.pulls.d))
-        self._draw = Draw.of_nothing()
         self.window = window
         self.fed_back = window
         self.drawn_at = window
@@ -266,7 +247,7 @@ class FeedbackModel(Kept):
         None if a point was released that is among these, or was assumed told.
         """
         wanted = self._fresh(history).tolist() + self.pulls.pending(history.pending.values())
-        known = self._draw.assumed.tolist() + entered
+        known = self.base.draw.assumed.tolist() + entered
         if wanted[: len(known)] == known:  # as long as no value overtakes another
             return sorted(wanted[len(known) :])
         missing = Counter(wanted)
@@ -357,7 +338,6 @@ class FeedbackModel(Kept):
         if first or self.by_variance or self.fed_back < self._explored or self.assumes:
             arrivals = np.searchsorted(numbers, np.concatenate([told, assumed]))
             self.information = self._counting.carried(gp, arrivals)
-        self._draw = draw
         self.drawn_at = history.n
         self.draws = self.draws + 1
         self.fed_back = history.n
@@ -371,13 +351,13 @@ class FeedbackModel(Kept):
         covariance = self.kernel.covariance
         observed = counts[draw.points].astype(np.float64)
         gp = self.base.gp
-        same = all(map(np.array_equal, draw[:2], self._draw[:2]))
+        same = gp.u == len(draw.points) and all(map(np.array_equal, draw[:2], self.base.draw[:2]))
         if self.base.learned or gp.covariance is not covariance or not same:
             atoms = np.searchsorted(draw.points, draw.chosen)
             gp = SparseGP.over(covariance, self.pulls.X[draw.points], observed, atoms)
         else:  # most draws over few arms
             gp = gp.recounted(observed)
-        return Base(gp, draw.points, draw.chosen[gp.kept], sums)
+        return Base(gp, draw.points, draw.chosen[gp.kept], sums, draw)
 
     def _leverages(self, numbers: PointNumbers, counts: Indices, learned: bool) -> Array:
         """Line 13: ``var~_fb`` of the points ``numbers``; under a new covariance ``var~``, on the same dictionary."""
@@ -491,32 +471,21 @@ class FeedbackModel(Kept):
 
     # -- state -------------------------------------------------------------------------------------------------
 
-    def state_dict(self) -> dict[str, Any]:
-        then = {"draw": self._draw, "learned": self.base.learned, "batch": self.batch.pulls}
-        return super().state_dict() | plain(then)
-
-    def restore(self, state: dict[str, Any], data: Any = None) -> None:
-        """Restore a `state_dict` over the history ``data``.
-
-        The posterior is rebuilt by the original steps, so that it is bitwise identical.
-        """
-        super().restore(state)
-        draw = Draw(*plain(state["draw"]))
+    def _rebuild(self, state: Mapping[str, Any], data: History) -> None:
+        then = self.batch
+        draw = self.base.draw
         if not len(draw.chosen):
             return
         counts = self.pulls.counts(np.concatenate([self.told(data, self.drawn_at), draw.assumed]))
         sums = self._sums(data, self.fed_back)
-        base = self._conditioned(draw, counts, sums)
-        self._draw = draw
-        learned = state["learned"]
+        learned = then.base.learned
         fresh = np.array([number for number, _ in learned], dtype=np.int64)
+        base = self._conditioned(draw, counts, sums)
         self.batch = Batch(base.taking_in(fresh, self.pulls.X, lambda i, _: learned[i][1], sums))
-        self._enter(state["batch"])
+        self._enter(then.pulls)
 
     def begin_again(self) -> Change:
         """The change from no batch to the present one, for a search that has not followed it."""
-        if self.empty:
-            return Pulled()
         pulls = self.batch.pulls
         self.batch = Batch(self.base)
-        return NewBatch(self._enter(pulls))
+        return Pulled() if self.empty else NewBatch(self._enter(pulls))

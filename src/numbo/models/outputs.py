@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from functools import partial
 
 import numpy as np
 
@@ -36,14 +36,14 @@ class Outputs(Kept):
 
     _kept = ("objectives", "constraints")
 
-    def __init__(self, make: Callable[[], Surrogate], make_constraint: Callable[[], Surrogate], goal: Goal) -> None:
-        self.objectives = [make() for _ in goal.directions]
+    def __init__(self, make: Callable[..., Surrogate], make_constraint: Callable[..., Surrogate], goal: Goal) -> None:
+        self.objectives = [make(of=partial(History.data, output=j)) for j in range(len(goal.directions))]
         self.constraints = Constraints(make_constraint, len(goal.constraints))
 
     @classmethod
     def of_one(cls, surrogate: Surrogate) -> Outputs:
         """The models of a single objective without constraints."""
-        return cls(lambda: surrogate, lambda: surrogate, Goal(("maximize",)))
+        return cls(lambda of: surrogate, lambda of: surrogate, Goal(("maximize",)))
 
     @property
     def first(self) -> Surrogate:
@@ -120,9 +120,3 @@ class Outputs(Kept):
         for one in self.objectives:
             one.release()
         self.constraints.release()
-
-    def restore(self, state: dict[str, Any], data: Any = None) -> None:
-        """Restore a `state_dict`; the history ``data`` may have more trials than at that time."""
-        for j, (one, saved) in enumerate(zip(self.objectives, state["objectives"], strict=True)):
-            one.restore(saved, data.data(saved["updated_at"], j))
-        self.constraints.restore(state["constraints"], data)

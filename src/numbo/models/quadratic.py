@@ -13,6 +13,7 @@ for ``df`` coefficients: 231 in 20 dimensions, 861 in 40.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -71,6 +72,7 @@ class Quadratic(Kept):
     """
 
     _kept = ("_X", "_y", "_new", "_frame")
+    _frame: Frame | None
 
     def __init__(self, d: int, growth: float = GROWTH) -> None:
         self.d = d
@@ -80,7 +82,7 @@ class Quadratic(Kept):
         self._X: list[Array] = []
         self._y: list[float] = []
         #: The frame of the last fit, and the number of points since then.
-        self._frame: Frame | None = None
+        self._frame = None
         self._new = 0
 
     @property
@@ -248,18 +250,14 @@ class Quadratic(Kept):
 
     # -- state -------------------------------------------------------------------------------------------------
 
-    def restore(self, state: dict[str, Any], data: Any = None) -> None:
-        """Restore a `state_dict`, by the last fit and the points after it."""
-        super().restore(state)
-        if state["frame"] is None:
+    def _rebuild(self, state: Mapping[str, Any], data: Any) -> None:
+        if self._frame is None:
             return
-        points = list(zip(self._X, self._y, strict=True))
-        known = len(points) - self._new
-        self._X = self._X[:known]
-        self._y = self._y[:known]
-        self._fit(Frame(*state["frame"]))
-        for x, y in points[known:]:
-            self.add(x, y)
+        later = [self._X.pop() for _ in range(self._new)]
+        values = [self._y.pop() for _ in range(self._new)]
+        self._fit(self._frame)
+        while later:
+            self.add(later.pop(), values.pop())
 
 
 def coefficients_of(d: int) -> int:

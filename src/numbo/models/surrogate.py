@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,7 @@ from numbo.models.targets import Targets
 from numbo.models.transform_choice import mean_error, transformed
 from numbo.models.transforms import LARGEST, OutputTransform
 from numbo.models.widening import left_out
-from numbo.trials import Data
+from numbo.trials import Data, History
 from numbo.trials.schedule import Schedule
 
 #: A posterior of fewer than `SMALL` points takes in pending ones up to that number; each takes in a quarter of its own
@@ -51,6 +51,7 @@ class Surrogate(Kept):
         longest: maximum number of new observations between refits.
         prior: prior on the hyperparameters (`numbo.models.priors`).
         all_data: whether `update_all` conditions on more than the members under noise.
+        of: what it models: the data that it has seen after ``n`` observations, or trials, of a history.
 
     Attributes:
         gp, targets, fits: its parts.
@@ -77,11 +78,13 @@ class Surrogate(Kept):
         longest: int | None = None,
         prior: Prior = VALUES,
         all_data: bool = False,
+        of: Callable[[History, int], Data] = History.data,
     ) -> None:
         self.gp = ExactGP(categorical, optional, kernel=kernel, trend=trend, additive=additive, prior=prior)
         self.targets = Targets(winsorize=winsorize, warp=warp)
         self.fits = Schedule(growth, longest=longest)
         self.all_data = all_data
+        self.of = of
         self.members: ObservationIndices = np.empty(0, dtype=np.int64)
         self.updated_at = 0
         self._conditioned = 0
@@ -286,15 +289,11 @@ class Surrogate(Kept):
 
     # -- state ---------------------------------------------------------------------------------------------------
 
-    def restore(self, state: dict[str, Any], data: Any = None) -> None:
-        """Restore a `state_dict`; ``data`` are the observations at ``state["updated_at"]``.
-
-        The factor is rebuilt by the original steps, so that it is bitwise identical.
-        """
-        super().restore(state)
+    def _rebuild(self, state: Mapping[str, Any], data: History) -> None:
+        known = self.of(data, self.updated_at)
         self.claimed_noise = float(self.gp.covariance.noise_variance) if len(self.members) else None
         if len(self.members):
-            targets = self.targets.of(data.at(self.members))
+            targets = self.targets.of(known.at(self.members))
             first = self._conditioned
             self._condition(targets.at(slice(first)))
             self._append(targets, first)
@@ -302,5 +301,5 @@ class Surrogate(Kept):
         if (saved := state["overlay"]) is not None:
             rows, later = np.split(saved["rows"], [saved["first_rows"]])
             built = saved["built"]["at"]
-            self._overlay = Overlay(self.gp, self.transform, data, self.members, rows, saved["anchor"], built)
-            self._overlay.add(data, later)
+            self._overlay = Overlay(self.gp, self.transform, known, self.members, rows, saved["anchor"], built)
+            self._overlay.add(known, later)

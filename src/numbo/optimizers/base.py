@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 
 #: Version of the result of `Optimizer.state_dict`.
-STATE_FORMAT = 18
+STATE_FORMAT = 19
 #: A warning says that others than the points asked for are told, after this number in a row. Not tuned.
 STRANGERS = 20
 #: Number of points of the initial design where there are earlier studies, of which they choose the first.
@@ -528,9 +528,8 @@ class Optimizer(Port):
     def _observed(self, i: int, y: float, origin: int) -> None:
         """Called after observation ``i``, which is no failure, was stored."""
 
-    def _restore_model(self, state: dict[str, Any]) -> None:
-        """Restore the parts that are `_kept`; the history is restored before."""
-        restore(self, self._kept, state, self._run.history)
+    def _rebuild(self, state: Mapping[str, Any], data: Any) -> None:
+        """Build what follows from the restored parts that are `_kept`."""
 
     # -- interrupts ----------------------------------------------------------------------------------------------
 
@@ -593,5 +592,5 @@ class Optimizer(Port):
         self = cls(run["space"], **state["arguments"], settings=cls.settings_class(**state["settings"]))
         self._run = self._run.restored(run)
         self._transaction = Transaction(state["asked"])
-        self._restore_model(state["model"])
+        restore(self, state["model"], self._run.history)
         return self

@@ -262,6 +262,5 @@ class BBKB(Optimizer):
         model = self._model.settled(run.history, run.rng)
         return model.view(run.history, run.rng, success, self._alpha_fb(model), tuple(self._batch_sizes))
 
-    def _restore_model(self, state: dict[str, Any]) -> None:
-        super()._restore_model(state)
+    def _rebuild(self, state: Mapping[str, Any], data: Any) -> None:
         self._follow(self._run, self._model.begin_again())

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from numbo._interrupts import interrupts_get_out
 from numbo._types import Array
 from numbo.inspection import Inspectable
+from numbo.optimizers._transaction import Transaction
 from numbo.run.failures import Trouble, trouble_of
 from numbo.run.situation import FALLBACK, GLOBAL, Situation, Suggestion, attempt
 from numbo.spaces import Dimension
@@ -19,9 +20,6 @@ from numbo.trials import Pending, point_key
 from numbo.trials.pending import PendingPoints
 from numbo.trials.points import point_keys
 from numbo.trials.record import Record
-
-if TYPE_CHECKING:
-    from numbo.optimizers._transaction import Transaction
 
 
 class Port(Inspectable):

@@ -268,7 +268,6 @@ class SBPE(Optimizer):
         model = self._model.settled(run.history, run.rng)
         return model.view(run.history, run.rng, success, WIDTH, tuple(self._batch_sizes))
 
-    def _restore_model(self, state: dict[str, Any]) -> None:
-        super()._restore_model(state)
+    def _rebuild(self, state: Mapping[str, Any], data: Any) -> None:
         self._run = replace(self._run, race=self._race.left)
         self._follow(self._run, self._model.begin_again())

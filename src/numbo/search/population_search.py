@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -346,10 +347,9 @@ class PopulationSearch(Kept, Engine):
 
     # -- state -----------------------------------------------------------------------------------------------------
 
-    def restore(self, state: dict[str, Any], data: Any = None) -> None:
-        now = state["now"]
-        self._forecast = None if state["forecast"] is None else Forecast(self.space.d)
-        self._now = None if now is None else Population(self.space, now["base"], now["size"])
+    def restore(self, state: Mapping[str, Any], data: Any = None) -> None:
+        if (now := state["now"]) is not None:
+            self._now = Population(self.space, now["base"], now["size"])
         super().restore(state)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from operator import is_
 from typing import Any
 
@@ -72,6 +72,6 @@ class Pulls(Kept):
         """An independent copy."""
         return copied(self, (dict, np.ndarray))
 
-    def restore(self, state: dict[str, Any], data: Any = None) -> None:
+    def restore(self, state: Mapping[str, Any], data: Any = None) -> None:
         for x in state["X"]:
             self.number(x)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -128,12 +128,13 @@ class ArmRace(Kept, Race):
 class BoxRace(Kept, Race):
     """The race of the points of a large space: those that pass the ``filters`` of all batches."""
 
-    _kept = ("_pool", "_pool_of")
+    _kept = ("_pool", "_pool_of", "filters")
+    filters: list[Filter]
 
     def __init__(self, chooser: BoxSearch) -> None:
         self._chooser = chooser
         self.left: Mask | None = None
-        self.filters: list[Filter] = []
+        self.filters = []
         self._pool: Array | None = None
         self._pool_of = 0  # number of dictionaries drawn
 
@@ -194,13 +195,6 @@ class BoxRace(Kept, Race):
         if not any(map(len, found)):  # no draw hit the race: use its observed points
             found.append(run.history.X[self.contains(run.history.X)])
         return np.concatenate([*found, elites[:1]])[:CANDIDATES]
-
-    def state_dict(self) -> dict[str, Any]:
-        return super().state_dict() | {"filters": [vars(one) for one in self.filters]}
-
-    def restore(self, state: dict[str, Any], data: Any = None) -> None:
-        super().restore(state)
-        self.filters = [Filter(**one) for one in state["filters"]]
 
 
 def lambda_max(gp: SparseGP) -> float:
