@@ -207,7 +207,7 @@ class Early(GSSBO):
             beside = self._engines[0]
             assert isinstance(beside, LocalSearch)
             self._engines = (beside, EarlyPopulation(self.space, beside, number=1))
-            self._listed = None
+            self._rules = self._new_rules()
 
 
 def history_of(opt: Optimizer) -> History:

@@ -269,7 +269,7 @@ def test_an_interrupt_in_a_kernel_gets_out_of_every_entry(entry, monkeypatch):
         opt.tell(p, objective(p))
     monkeypatch.setattr(GSSBO, "_observed", an_interrupt_in_a_kernel)
     monkeypatch.setattr(GSSBO, "_scores", an_interrupt_in_a_kernel)
-    monkeypatch.setattr(GSSBO, "_restore_model", an_interrupt_in_a_kernel)
+    monkeypatch.setattr(GSSBO, "_rebuild", an_interrupt_in_a_kernel)
     with pytest.raises(KeyboardInterrupt):
         ENTRIES[entry](opt)
     with pytest.raises(KeyboardInterrupt):

@@ -117,7 +117,7 @@ def test_files_and_functions_are_short_enough_to_be_read():
 
 def test_the_optimizers_are_the_algorithms_and_one_base():
     found = {path.stem for path in (ROOT / "src" / "numbo" / "optimizers").glob("*.py")}
-    assert found == ALGORITHMS | {"base", "port", "_transaction", "__init__"}
+    assert found == ALGORITHMS | {"base", "port", "_calls", "__init__"}
 
 
 @pytest.mark.parametrize("name", ["BBKB", "BKB", "GPUCB", "GSSBO", "SBPE"])

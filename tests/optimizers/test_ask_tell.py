@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from tests.helpers import MOSTLY, configured, history_of, over_seeds, reseeded, seeded
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, GSSBOSettings, Int, Space
-from numbo.optimizers.base import STATE_FORMAT, STRANGERS
+from numbo.optimizers._calls import STRANGERS
+from numbo.optimizers.base import STATE_FORMAT
 from numbo.rules import everywhere
 from numbo.run.availability import PROBED, SOON
 

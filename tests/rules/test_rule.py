@@ -60,7 +60,7 @@ def test_the_rule_of_the_guide_can_be_added():
     exec(code, defined)
     opt = GSSBO({"x": Float(0, 1), "y": Float(0, 1)}, seed=0)
     probe, *others = opt._rules
-    opt._listed = (probe, defined["MedianAgain"](), *others)
+    opt._rules = (probe, defined["MedianAgain"](), *others)
     points = []
     for step in range(30):
         p = opt.ask()

@@ -42,7 +42,7 @@ def test_rules_have_their_turns_however_often_each_point_is_told(times, known):
     said = []
     rng = np.random.default_rng(seeded(0))
     opt = GSSBO(SPACE, seed=seeded(0))
-    opt._listed = tuple(Heard(one, said) for one in opt._rules)
+    opt._rules = tuple(Heard(one, said) for one in opt._rules)
     for k in range(known):
         p = {"x": 0.1 * k, "y": 0.1, "z": 0.1}
         opt.tell(p, bowl(p))

@@ -72,7 +72,7 @@ class Stub:
 def asked(*engines, trials=49):
     opt = GSSBO({"x": Float(0, 1), "y": Float(0, 1)}, seed=0, n_initial=1)
     opt._engines = engines
-    opt._listed = None
+    opt._rules = opt._new_rules()
     for _ in range(trials):
         suggestion = opt.suggest()
         opt.tell(opt.space.decode(suggestion.x), 0.5 * suggestion.x[0] + suggestion.x[1] ** 2)

@@ -233,8 +233,9 @@ class Inspectable(Questions):
     def _view(self, run: Situation) -> ModelView:
         """The model updated by ``run``, a copy with nothing pending; the optimizer's own model is unchanged."""
 
-    @abstractmethod
-    def _region(self) -> Region | None: ...
+    def _region(self) -> Region | None:
+        """The trust region, if there is one."""
+        return None
 
     @interrupts_get_out()
     def snapshot(self) -> Snapshot:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 import math
-import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 import numpy as np
@@ -19,22 +18,19 @@ from numbo._descriptions import completed
 from numbo._imports import load_needed
 from numbo._interrupts import interrupts_get_out
 from numbo._plain import restore, state_of
-from numbo._settings import INITIAL, Settings
+from numbo._settings import Settings
 from numbo._types import Array, Direction
 from numbo.models.bounds import off_bounds
-from numbo.models.curves import LARGEST_STD, Curves
+from numbo.models.curves import Curves
 from numbo.models.sources import sources_of
-from numbo.models.trust import contradicted, disagreement
-from numbo.optimizers._transaction import Transaction
+from numbo.optimizers._calls import Capabilities, Intake, Transaction, Warned, pending_key, same_point
 from numbo.optimizers.port import Port
 from numbo.rules import Opening, Rule, first_of
 from numbo.run.situation import Situation, Suggestion, attempt
-from numbo.search.trust_region import Region
 from numbo.spaces import Arms, Space, domain_of, known_of
 from numbo.trials import UNASKED, Goal, own, point_key
 from numbo.trials.earlier import earlier_studies
 from numbo.trials.record import Record
-from numbo.trials.stated import too_large
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -42,33 +38,10 @@ if TYPE_CHECKING:
 
 #: Version of the result of `Optimizer.state_dict`.
 STATE_FORMAT = 19
-#: A warning says that others than the points asked for are told, after this number in a row. Not tuned.
-STRANGERS = 20
 #: Number of points of the initial design where there are earlier studies, of which they choose the first.
 AFTER_OTHERS = 4
 #: Arguments of constructors that are no settings, but cannot be changed either.
 ARGUMENTS = ("direction", "directions", "constraints", "settings", "preset", "earlier", "budget")
-
-
-@dataclass(frozen=True)
-class Capabilities:
-    """What an algorithm takes.
-
-    Attributes:
-        objectives: largest number of objectives.
-        constraints: whether there may be constraints.
-        std: whether values may have known standard deviations.
-        costs: whether trials may have costs.
-        known: whether it takes what is known of the parameters: which points are allowed, beliefs, and a default.
-        usual_initial: number of points of the initial design in studies of the frameworks; None if the settings say it.
-    """
-
-    objectives: int = 1
-    constraints: bool = False
-    std: bool = False
-    costs: bool = False
-    known: bool = False
-    usual_initial: int | None = INITIAL
 
 
 class Optimizer(Port):
@@ -95,6 +68,7 @@ class Optimizer(Port):
         settings_class: the type of the settings.
         capabilities: what the algorithm takes.
         directions: (k,) ``"minimize"`` or ``"maximize"`` for each objective.
+        direction: that of a single objective, None with several.
         settings: the settings as given.
         n_initial: number of points of the space-filling initial design before the model takes over.
         avoid_repeats: whether to avoid points that were observed or are pending while others are left.
@@ -123,6 +97,7 @@ class Optimizer(Port):
             raise ValueError(f"{type(self).__name__} does not take {known[0]}= of a space: GSSBO and GPUCB do.")
         usual = "maximize" if domain.explicit else "minimize"
         self.directions = _checks.directions(direction, directions, usual)
+        self.direction = self.directions[0] if len(self.directions) == 1 else None
         self.settings = settings
         self.avoid_repeats = settings.avoiding(domain.explicit)
         stream = _checks.random_stream(seed)
@@ -138,13 +113,12 @@ class Optimizer(Port):
         self._run = Situation.begun(
             domain, goal, self.avoid_repeats, settings.learn_failures, stream, ends, self.budget
         )
+        self._intake = Intake(type(self).__name__, self.capabilities, domain, goal, ends is not None)
         self._transaction = Transaction()
-        self._listed: tuple[Rule, ...] | None = None
-        #: Whether a point was handed out since one was told, and how many in a row were told then that are not pending.
-        self._handed_out = False
-        self._strangers = 0
-        self._warned_of: set[str] = set()
+        self._warned_of = Warned()
+        self._opening = Opening(self.n_initial)
         self._build()
+        self._rules = self._new_rules()
 
     def _build(self) -> None:
         """Make the parts of the algorithm, at the end of the constructor."""
@@ -157,11 +131,6 @@ class Optimizer(Port):
         if not name.startswith("_") and "_run" in vars(self) and name in {*ARGUMENTS, *self.settings_class.names()}:
             raise AttributeError(f"{name} is a setting of {type(self).__name__}, which cannot be changed later.")
         super().__setattr__(name, value)
-
-    @property
-    def direction(self) -> str | None:
-        """The direction of a single objective, None with several."""
-        return self.directions[0] if len(self.directions) == 1 else None
 
     @property
     def space(self) -> Any:
@@ -190,7 +159,7 @@ class Optimizer(Port):
         suggestion = self._suggest() if suggestion is None else suggestion
         params = self.space.decode(suggestion.x)
         self._run.hold(self._transaction.next_key(), params, suggestion.origin)
-        self._handed_out = True
+        self._warned_of.handed_out = True
         return params
 
     @interrupts_get_out()
@@ -218,34 +187,12 @@ class Optimizer(Port):
             if seed is not None:
                 self._run = replace(self._run, rng=np.random.default_rng(seed))
                 run = self._run.keeping(fixed)
-            self._warn_of_contradictions()
+            self._warned_of.of_contradictions(self._run)
             search = propose or self._propose
             x, origin = attempt(lambda: search(run), lambda: Suggestion(run.space_filling(position)), self._warned_of)
             available = self._run.keeping(fixed).available  # the race may have changed
             x = available.fix(off_bounds(x, run.feasibility.closed, available.taken))
             return Suggestion(available.settled(x), origin)
-
-    def _warn_of_contradictions(self) -> None:
-        """Warn once if the data contradict what is believed of good values, and once for the errors of values."""
-        run = self._run
-        if "prior" not in self._warned_of and (names := contradicted(run.space.beliefs, run.history)):
-            self._warned_of.add("prior")
-            warnings.warn(disagreement(names), stacklevel=4)
-        if "std" not in self._warned_of and (halvings := run.history.halvings):
-            self._warned_of.add("std")
-            warnings.warn(too_large(halvings), stacklevel=4)
-
-    @property
-    def _opening(self) -> Opening:
-        """The initial design."""
-        return Opening(self.n_initial)
-
-    @property
-    def _rules(self) -> tuple[Rule, ...]:
-        """Who makes the next suggestion, after the initial design."""
-        if self._listed is None:
-            self._listed = self._new_rules()
-        return self._listed
 
     @abstractmethod
     def _new_rules(self) -> tuple[Rule, ...]:
@@ -303,69 +250,16 @@ class Optimizer(Port):
         if reports is not None and self._run.history.several:
             raise ValueError(f"reports are those of one objective, and there are {self._run.history.k}.")
         if isinstance(params, Mapping) or np.ndim(params) == 0:
-            self._store(self._record(params, value, std, constraints, reports, cost), key, partial=partial)
-            self._warn_of_trouble()
+            self._store(self._intake.record(params, value, std, constraints, reports, cost), key, partial=partial)
+            self._warned_of.of_trouble(self.trouble)
             return
         if reports is not None:
             raise ValueError("reports are those of one point; got a sequence of points.")
         if key is not None:
             raise ValueError(f"key is that of one point; got {key!r} and a sequence of points.")
-        records = self._records(params, value, std, constraints, cost)
-        for record in records:
+        for record in self._intake.records(params, value, std, constraints, cost):
             self._store(record, None, partial=partial)
-        self._warn_of_trouble()
-
-    def _records(self, params: Sequence[Any], value: Any, std: Any, constraints: Any, cost: Any) -> list[Record]:
-        """The checked data of several trials."""
-        values = list(value) if isinstance(value, Iterable) else [value]
-        stds = list(std) if isinstance(std, Iterable) else [std] * len(values)
-        limits = [None] * len(values) if constraints is None else list(constraints)
-        costs = list(cost) if isinstance(cost, Iterable) else [cost] * len(values)
-        if not len(params) == len(values) == len(stds) == len(limits) == len(costs):
-            given = f"{len(params)} points and {len(values)} values" + f" and {len(stds)} std" * (std is not None)
-            given += f" and {len(limits)} constraints" * (constraints is not None)
-            given += f" and {len(costs)} cost" * (cost is not None)
-            raise ValueError(f"tell got {given}; they must match.")
-        rows = zip(params, values, stds, limits, costs, strict=True)
-        return [self._record(p, y, std, limit, None, paid) for p, y, std, limit, paid in rows]
-
-    def _record(
-        self,
-        params: Any,
-        value: Any,
-        std: Any = None,
-        constraints: Any = None,
-        reports: Mapping[Any, Any] | None = None,
-        cost: Any = None,
-    ) -> Record:
-        """The checked data of one trial."""
-        return Record(
-            params,
-            self.space.encode(params),
-            self._run.goal.outputs(value),
-            self._variance(std),
-            self._run.goal.constrained(constraints),
-            self._run.curve(reports),
-            self._cost(cost),
-        )
-
-    def _variance(self, std: Any) -> float:
-        """The variance of a value with this standard deviation; 0 if it is None."""
-        if std is None:
-            return 0.0
-        if not self.capabilities.std:
-            raise ValueError(f"std is not supported by {type(self).__name__}: GSSBO and GPUCB take it; got {std!r}.")
-        if self._run.history.several:
-            raise ValueError(f"std is that of one objective, and there are {self._run.history.k}; got {std!r}.")
-        return min(_checks.number("std", std, 0.0), LARGEST_STD) ** 2
-
-    def _cost(self, cost: Any) -> float:
-        """The cost of a trial as it is kept; NaN if it is None."""
-        if cost is None:
-            return math.nan
-        if not self.capabilities.costs:
-            raise ValueError(f"cost is not supported by {type(self).__name__}: GSSBO and GPUCB take it; got {cost!r}.")
-        return _checks.number("cost", cost, 0.0, above=True)
+        self._warned_of.of_trouble(self.trouble)
 
     def _store(self, told: Record, key: Hashable | None, origin: int | None = None, *, partial: bool) -> None:
         """Add a trial to the history, pass it to the parts of the algorithm, and release its pending point.
@@ -376,7 +270,7 @@ class Optimizer(Port):
         unnamed = key is None
         if origin is None and key is not None:
             self._repair()
-            self._same_point(key, told.x, told.params)
+            same_point(self._run.history, key, told.x, told.params)
         with self._whole() as call:
             history = self._run.history
             identity = point_key(told.x)
@@ -404,33 +298,7 @@ class Optimizer(Port):
             history.pending.pop(key, None)
             call.outdated = self._outdated
         if unnamed:
-            self._notice(known=key is not None)
-
-    def _notice(self, *, known: bool) -> None:
-        """Warn once if points are asked for and others are told, again and again."""
-        self._strangers = 0 if known else self._strangers + self._handed_out
-        self._handed_out = False
-        if self._strangers == STRANGERS:
-            warnings.warn(
-                f"The last {STRANGERS} points that were told are none of those that were asked for, of which "
-                f"{len(self._run.history.pending)} are pending: tell points exactly as ask() returned them, without "
-                "rounding, or give those up that will not be evaluated by withdraw(params).",
-                stacklevel=4,
-            )
-
-    def _warn_of_trouble(self) -> None:
-        """Warn once for each kind of place where trials fail again and again."""
-        trouble = self.trouble
-        if trouble is not None and trouble.kind not in self._warned_of:
-            self._warned_of.add(trouble.kind)
-            warnings.warn(str(trouble), stacklevel=3)
-
-    def _same_point(self, key: Hashable, x: Array, params: Any) -> None:
-        """Raise a `ValueError` if another point than ``params``, which is ``x (d,)``, is pending under ``key``."""
-        pending = self._run.history.pending.get(key)
-        if pending is not None and pending.identity != point_key(x):
-            known = f"the point that is pending under key {key!r}, which is {pending.params!r}"
-            raise ValueError(f"params must be {known}; got {params!r}.")
+            self._warned_of.of_strangers(len(self._run.history.pending), known=key is not None)
 
     def withdraw(self, params: Any, *, key: Hashable | None = None) -> None:
         """Give up a pending point that will not be evaluated; nothing is learned from it, and it may come again.
@@ -443,21 +311,7 @@ class Optimizer(Port):
             ValueError: if ``params`` are not pending, or not under ``key``, or lie outside the space.
         """
         self._repair()
-        self.release(self._pending_key(params, key))
-
-    def _pending_key(self, params: Any, key: Hashable | None) -> Hashable:
-        """The key of a pending point, by default of the oldest one that is equal to ``params``."""
-        history = self._run.history
-        if key is not None and key not in history.pending:
-            raise ValueError(f"key must be that of a pending point, got {key!r}.")
-        x = self.space.encode(params)
-        if key is not None:
-            self._same_point(key, x, params)
-            return key
-        key = history.key_of(x)
-        if key is None:
-            raise ValueError(f"params must be pending: asked for, or held, and not told yet; got {params!r}.")
-        return key
+        self.release(pending_key(self._run.history, self.space, params, key))
 
     def report(self, params: Any, step: Any, value: Any, *, key: Hashable | None = None) -> None:
         """Report the objective at ``params`` after a ``step`` of a running evaluation.
@@ -480,7 +334,7 @@ class Optimizer(Port):
         history = self._run.history
         if history.several:
             raise ValueError(f"report takes values of one objective, and this {type(self).__name__} has {history.k}.")
-        key = self._pending_key(params, key)
+        key = pending_key(history, self.space, params, key)
         step = _checks.finite("step", step)
         value = _checks.objective(value if value is not None else math.nan)
         history.pending[key] = history.pending[key].reporting(self._run.curve({step: value}))
@@ -516,10 +370,6 @@ class Optimizer(Port):
         """The acquisition function (c,) of the next suggestion at ``X (c, d)``; ``run`` as in `_view`."""
         return self._view(run).acquire(X)
 
-    def _region(self) -> Region | None:
-        """The trust region, if there is one."""
-        return None
-
     @property
     def _outdated(self) -> bool:
         """Whether models have averaged values that repeats have shown to be exact: they are built again then."""
@@ -549,10 +399,8 @@ class Optimizer(Port):
         history = twin._run.history
         for i, origin in enumerate(history.trials.origins[history.positions].tolist()):
             twin._observed(i, history.assured(i), origin)
-        twin._transaction = self._transaction
-        twin._warned_of = self._warned_of
-        # one step: an interrupt comes before or after it; rules may hold methods of their optimizer
-        vars(self).update(vars(twin) | {"_listed": None})
+        vars(self).update(vars(twin) | {"_transaction": self._transaction, "_warned_of": self._warned_of})
+        self._rules = self._new_rules()  # they may hold methods of their optimizer
 
     # -- state ---------------------------------------------------------------------------------------------------
 

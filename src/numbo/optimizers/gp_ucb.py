@@ -14,8 +14,9 @@ from numbo import _checks
 from numbo._settings import GPSettings, handed_on
 from numbo._types import Array, AvoidRepeats, Beta, Direction, ObservationIndices
 from numbo.models.view import ModelView
-from numbo.optimizers.base import Capabilities, Optimizer
-from numbo.rules import Again, Everywhere, GlobalModel, Members, Opening, Probe, Recalled, Rule
+from numbo.optimizers._calls import Capabilities
+from numbo.optimizers.base import Optimizer
+from numbo.rules import Again, Everywhere, GlobalModel, Members, Probe, Recalled, Rule
 from numbo.run.situation import Situation
 from numbo.search.gp_search import GPSearch
 from numbo.spaces import Arms, Space
@@ -81,15 +82,13 @@ class GPUCB(Optimizer):
         self._search = GPSearch(self.space, settings, self._run.goal, self._sources)
         self._global = GlobalModel(self._search, Everything())
         self._run = replace(self._run, claims=tuple(zip(self._search.outputs.objectives, strict=True)))
+        if self._sources:
+            self._opening = Recalled(self.n_initial, sources=self._sources)
 
     def _new_rules(self) -> tuple[Rule, ...]:
         named = self._run.named_space
         again = () if named is None else (Again(self._global, named),)
         return Probe(), *again, Everywhere(self._global)
-
-    @property
-    def _opening(self) -> Opening:
-        return Recalled(self.n_initial, sources=self._sources) if self._sources else Opening(self.n_initial)
 
     def _scores(self, run: Situation, X: Array) -> Array:
         return copy.deepcopy(self._global).scores(run, X)

@@ -46,7 +46,8 @@ from numbo.models.outputs import Outputs
 from numbo.models.subsets import CRITERIA, Pool
 from numbo.models.surrogate import Surrogate
 from numbo.models.view import ModelView
-from numbo.optimizers.base import Capabilities, Optimizer
+from numbo.optimizers._calls import Capabilities
+from numbo.optimizers.base import Optimizer
 from numbo.optimizers.parts.buffer import RULES, DynamicBuffer
 from numbo.rules import (
     Again,
@@ -349,6 +350,8 @@ class GSSBO(Optimizer):
         asks = settings.all_data and self.avoid_repeats == "auto"
         claims = tuple(zip(*(models.objectives for models in self._models), strict=True))
         self._run = replace(self._run, claims=claims, asks=asks)
+        opening = partial(Recalled, sources=self._sources) if self._sources else Opening
+        self._opening = opening(self.n_initial, replaces_failures=True)
 
     def _new_engines(self, settings: GSSBOSettings) -> tuple[LocalSearch, ...] | tuple[LocalSearch, PopulationSearch]:
         """The searches beside the global model."""
@@ -398,12 +401,6 @@ class GSSBO(Optimizer):
     def _models(self) -> list[Outputs]:
         """The global models, and the models of the engines."""
         return [self._search.outputs, *(one for engine in self._engines for one in engine.models)]
-
-    @property
-    def _opening(self) -> Opening:
-        if self._sources:
-            return Recalled(self.n_initial, replaces_failures=True, sources=self._sources)
-        return Opening(self.n_initial, replaces_failures=True)
 
     def _observed(self, i: int, y: float, origin: int) -> None:
         for engine in self._engines:

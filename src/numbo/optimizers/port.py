@@ -11,7 +11,7 @@ import numpy as np
 from numbo._interrupts import interrupts_get_out
 from numbo._types import Array
 from numbo.inspection import Inspectable
-from numbo.optimizers._transaction import Transaction
+from numbo.optimizers._calls import Intake, Transaction, Warned
 from numbo.run.failures import Trouble, trouble_of
 from numbo.run.situation import FALLBACK, GLOBAL, Situation, Suggestion, attempt
 from numbo.spaces import Dimension
@@ -19,7 +19,6 @@ from numbo.spaces.completion import completions
 from numbo.trials import Pending, point_key
 from numbo.trials.pending import PendingPoints
 from numbo.trials.points import point_keys
-from numbo.trials.record import Record
 
 
 class Port(Inspectable):
@@ -37,13 +36,13 @@ class Port(Inspectable):
     """
 
     #: What a warning or the log has told: kinds of trouble, and that a model could not be fitted.
-    _warned_of: set[str]
+    _warned_of: Warned
+    _intake: Intake
     n_initial: int
     # methods of `Optimizer`
     _whole: Callable[[], AbstractContextManager[Transaction]]
     _suggest: Callable[..., Suggestion]
     _scores: Callable[[Situation, Array], Array]
-    _record: Callable[..., Record]
     _store: Callable[..., None]
 
     # -- suggestions -----------------------------------------------------------------------------------------------
@@ -227,5 +226,5 @@ class Port(Inspectable):
         Raises:
             ValueError: as `Optimizer.tell`.
         """
-        told = self._record(params, value, std, constraints, reports, cost)
+        told = self._intake.record(params, value, std, constraints, reports, cost)
         self._store(told, key, origin, partial=partial)

@@ -14,7 +14,7 @@ import pytest
 import numbo
 from numbo import BBKB, GSSBO, Float, Int
 from numbo._interrupts import interrupts_get_out
-from numbo.optimizers._transaction import Transaction
+from numbo.optimizers._calls import Transaction
 from numbo.trials import History, Pending
 
 #: Where an interrupt strikes: in the package's own files, and in what enters and leaves blocks.
