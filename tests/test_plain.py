@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from numbo._plain import Kept, copied, plain
+from numbo._plain import Kept, Saved, copied, plain
 
 
 class Pair(NamedTuple):
@@ -31,12 +31,11 @@ class Inner(Kept):
 
 
 class Outer(Kept):
-    _kept = ("pair", "value", "inner", "others", "_counts", "nothing", "later", "values")
-    later: Pair | None
-    values: list[Value]
+    _kept = ("pair", "value", "inner", "others", "_counts", "nothing")
+    later: Saved[Pair | None] = None
+    values: Saved[list[Value]]
 
     def __init__(self):
-        self.later = None
         self.values = []
         self.pair = Pair(1, np.zeros(2))
         self.value = Value(2.0, np.ones(3))

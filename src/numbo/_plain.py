@@ -7,15 +7,18 @@ built again by whoever restores it.
 from __future__ import annotations
 
 import copy
+import inspect
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType
-from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 T = TypeVar("T")
+#: The type of an attribute that is part of a state.
+Saved = Annotated[T, "saved"]
 
 
 class Kept:
@@ -24,9 +27,14 @@ class Kept:
     What follows from these, its settings and the data is built again when it is restored (`_rebuild`).
     """
 
-    #: The names of these attributes. In the state they have no underscores before them. A named tuple or a dataclass
-    #: in an attribute that begins without one has to be declared in the class, as a list of them has.
+    #: The names of these attributes, and of those that the class declares as `Saved`. In the state they have no
+    #: underscores before them. What is no such value at first has to be declared, as lists of values have.
     _kept: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        declared = (name for name, kind in inspect.get_annotations(cls).items() if str(kind).startswith("Saved["))
+        cls._kept = (*cls._kept, *declared)
 
     def state_dict(self) -> dict[str, Any]:
         """The state that does not follow from settings and data, as plain data."""

@@ -165,6 +165,7 @@ def test_a_point_that_the_atoms_do_not_represent_becomes_one_when_it_is_measured
     model.update_all(Data.of(X, y), members, partial(np.arange, 31), Noise(History(1)))
     state = model.state_dict()
     state["gp"]["theta"][:3] = np.log([1e4, 1.0, 0.1])  # a short lengthscale
+    state["claimed_noise"] = 0.1
     state["overlay"] = {"rows": np.arange(31), "first_rows": 31, "anchor": -1, "built": {"at": 31}}
     model.restore(state, Data.of(X, y))
     assert model.mean_sd(X[30:])[1][0] > 0.8 * model.transform.scale

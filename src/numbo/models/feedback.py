@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from numbo._plain import Kept
+from numbo._plain import Kept, Saved
 from numbo._types import Array, Indices, Mask, PointNumbers
 from numbo.kernels.acquisition import UCB, Acquisition, Success
 from numbo.models.batch_model import Base, Batch, Draw, Joint
@@ -122,19 +122,15 @@ class FeedbackModel(Kept):
         effective_dimension: ``sum var~(x_s)`` over the observations, at the last draw.
     """
 
-    _kept = (
-        "kernel",
-        "pulls",
-        "by_variance",
-        "_explored",
-        "window",
-        "fed_back",
-        "drawn_at",
-        "draws",
-        "information",
-        "effective_dimension",
-        "batch",
-    )
+    _kept = ("kernel", "pulls", "by_variance", "batch")
+    window: Saved[int] = 0
+    fed_back: Saved[int] = 0
+    drawn_at: Saved[int] = 0
+    draws: Saved[int] = 0
+    information: Saved[float] = 0.0
+    effective_dimension: Saved[float] = 0.0
+    #: The number of observations at which all pulls of an exploration have been counted.
+    _explored: Saved[int] = 0
 
     def __init__(
         self,
@@ -158,14 +154,6 @@ class FeedbackModel(Kept):
         self.pulls = Pulls(d)
         self.batch = Batch(Base.prior(kernel.covariance, d))
         self._synced: Synced | None = None
-        self.window = 0
-        self.fed_back = 0
-        self.drawn_at = 0
-        self.draws = 0
-        self.information = 0.0
-        self.effective_dimension = 0.0
-        #: The number of observations at which all pulls of an exploration have been counted.
-        self._explored = 0
 
     @property
     def empty(self) -> bool:

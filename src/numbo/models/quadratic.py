@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numbo._plain import Kept
+from numbo._plain import Kept, Saved
 from numbo._types import Array, Indices
 from numbo.kernels.cholesky import inverse_into, unwhiten_into, whiten_into
 from numbo.kernels.eigen import eigen
@@ -71,8 +71,10 @@ class Quadratic(Kept):
         growth: the share of points that are new when the model is fitted anew.
     """
 
-    _kept = ("_X", "_y", "_new", "_frame")
-    _frame: Frame | None
+    _kept = ("_X", "_y")
+    #: The frame of the last fit, and the number of points since then.
+    _frame: Saved[Frame | None] = None
+    _new: Saved[int] = 0
 
     def __init__(self, d: int, growth: float = GROWTH) -> None:
         self.d = d
@@ -81,9 +83,6 @@ class Quadratic(Kept):
         self._pairs = np.triu_indices(d, 1)
         self._X: list[Array] = []
         self._y: list[float] = []
-        #: The frame of the last fit, and the number of points since then.
-        self._frame = None
-        self._new = 0
 
     @property
     def kept(self) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from numbo._plain import Kept
+from numbo._plain import Kept, Saved
 from numbo._types import Array, Mask, ObservationIndices
 from numbo.kernels.acquisition import Posterior
 from numbo.models.fitc import FITC
@@ -62,7 +62,12 @@ class Surrogate(Kept):
         averaged: whether it was ever updated while noise was credible, so that its posterior averaged values.
     """
 
-    _kept = ("gp", "targets", "fits", "updated_at", "members", "_conditioned", "averaged", "_overlay")
+    _kept = ("gp", "targets", "fits", "members", "_overlay")
+    updated_at: Saved[int] = 0
+    averaged: Saved[bool] = False
+    claimed_noise: Saved[float | None] = None
+    #: Number of members whose factor was computed at once; the later ones were appended to it.
+    _conditioned: Saved[int] = 0
 
     def __init__(
         self,
@@ -86,13 +91,9 @@ class Surrogate(Kept):
         self.all_data = all_data
         self.of = of
         self.members: ObservationIndices = np.empty(0, dtype=np.int64)
-        self.updated_at = 0
-        self._conditioned = 0
         self._overlay: Overlay | None = None
         self._believed: Posterior | None = None
         self.pending = np.empty((0, len(categorical)))
-        self.claimed_noise: float | None = None
-        self.averaged = False
 
     @property
     def transform(self) -> OutputTransform:
@@ -291,7 +292,6 @@ class Surrogate(Kept):
 
     def _rebuild(self, state: Mapping[str, Any], data: History) -> None:
         known = self.of(data, self.updated_at)
-        self.claimed_noise = float(self.gp.covariance.noise_variance) if len(self.members) else None
         if len(self.members):
             targets = self.targets.of(known.at(self.members))
             first = self._conditioned

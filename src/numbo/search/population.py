@@ -15,7 +15,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from numbo._plain import Kept
+from numbo._plain import Kept, Saved
 from numbo._types import Array, Mask
 from numbo.kernels.tables import table_sums
 from numbo.models.quadratic import GATE, Frame, Quadratic
@@ -63,20 +63,12 @@ class Population(Kept):
         told: the points of the present population that were evaluated: their numbers, and their observations.
     """
 
-    _kept = (
-        "base",
-        "size",
-        "_rival",
-        "distribution",
-        "model",
-        "saved",
-        "told",
-        "_injected",
-        "_record",
-        "_due",
-        "_best",
-        "_typical",
-    )
+    _kept = ("base", "size", "_rival", "distribution", "model", "told", "_injected", "_best", "_typical")
+    saved: Saved[float] = 0.0
+    #: The best observation at the last population.
+    _record: Saved[int] = -1
+    #: The number of evaluations after which the model is asked whether it ranks them.
+    _due: Saved[int] = 1
 
     def __init__(
         self,
@@ -99,14 +91,9 @@ class Population(Kept):
         #: Least standard deviations (k,) of discrete coordinates: of all populations, one in so many has another value
         #: than the mean in each of them (after Hamano et al. 2022, "CMA-ES with Margin").
         self._margin = 0.5 / space.sizes[self.moved] / NormalDist().inv_cdf(1.0 - 0.5 / (k * size + 1))
-        self.saved = 0.0
         self.told: list[tuple[int, int]] = []
         #: Points that take the place of drawn ones, by their numbers.
         self._injected: dict[int, Array] = {}
-        #: The best observation at the last population.
-        self._record = -1
-        #: The number of evaluations after which the model is asked whether it ranks them.
-        self._due = 1
         #: Best and median value of each population.
         self._best: list[float] = []
         self._typical: list[float] = []

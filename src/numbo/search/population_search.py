@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from numbo._plain import Kept
+from numbo._plain import Kept, Saved
 from numbo.kernels.acquisition import success_probabilities
 from numbo.models.outputs import Outputs
 from numbo.run.situation import Situation, Suggestion
@@ -95,53 +95,38 @@ class PopulationSearch(Kept, Engine):
     """
 
     models: tuple[Outputs, ...] = ()
-    _kept = (
-        "_begun_at",
-        "_forecast",
-        "_foreseen",
-        "_opened",
-        "_looked_around",
-        "_waiting",
-        "_credit",
-        "_starts",
-        "_generation",
-        "_begun_population",
-        "_tried",
-        "_heard_at",
-        "_led_until",
-        "_patience",
-        "_now",
-    )
+    _kept = ("_forecast", "_credit", "_now")
+    #: Number of observations before the start, -1 before it.
+    _begun_at: Saved[int] = -1
+    #: Whether ranks were foreseen at the start.
+    _foreseen: Saved[bool] = False
+    #: Whether the first population was looked for.
+    _opened: Saved[bool] = False
+    _looked_around: Saved[Around] = Around()
+    #: Observations that are not taken in yet, with their origins.
+    _waiting: Saved[list[tuple[int, int]]]
+    #: Numbers of starts and of populations so far.
+    _starts: Saved[int] = 1
+    _generation: Saved[int] = 0
+    #: Number of observations when the present population began.
+    _begun_population: Saved[int] = 0
+    #: Number of observations of points of this search since its model has all terms, and how many there were of all
+    #: after the last one.
+    _tried: Saved[int] = 0
+    _heard_at: Saved[int] = 0
+    #: Number of observations of its own points when most suggestions were last its own.
+    _led_until: Saved[int] = 0
+    #: For how many observations without a result a population is kept.
+    _patience: Saved[int] = QUIET
 
     def __init__(self, space: Space, beside: LocalSearch, number: int) -> None:
         self.space = space
         self._beside = beside
         self._number = number
-        #: Number of observations before the start, -1 before it.
-        self._begun_at = -1
         #: Until the start.
         self._forecast = Forecast(space.d) if foreseeable(space) else None
-        #: Whether ranks were foreseen at the start.
-        self._foreseen = False
-        #: Whether the first population was looked for.
-        self._opened = False
-        self._looked_around = Around()
-        #: Observations that are not taken in yet, with their origins.
-        self._waiting: list[tuple[int, int]] = []
+        self._waiting = []
         self._credit = Credit()
-        #: Numbers of starts and of populations so far.
-        self._starts = 1
-        self._generation = 0
-        #: Number of observations when the present population began.
-        self._begun_population = 0
-        #: Number of observations of points of this search since its model has all terms, and how many there were of all
-        #: after the last one.
-        self._tried = 0
-        self._heard_at = 0
-        #: Number of observations of its own points when most suggestions were last its own.
-        self._led_until = 0
-        #: For how many observations without a result a population is kept.
-        self._patience = QUIET
         self._now: Population | None = None
 
     # -- proposing -----------------------------------------------------------------------------------------------

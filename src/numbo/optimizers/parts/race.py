@@ -12,7 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
-from numbo._plain import Kept
+from numbo._plain import Kept, Saved
 from numbo._types import Array, Mask
 from numbo.kernels.acquisition import Posterior, mean_variance
 from numbo.kernels.covariance import cross_covariance, prior_variances
@@ -128,15 +128,14 @@ class ArmRace(Kept, Race):
 class BoxRace(Kept, Race):
     """The race of the points of a large space: those that pass the ``filters`` of all batches."""
 
-    _kept = ("_pool", "_pool_of", "filters")
-    filters: list[Filter]
+    filters: Saved[list[Filter]]
+    _pool: Saved[Array | None] = None
+    _pool_of: Saved[int] = 0  # number of dictionaries drawn
 
     def __init__(self, chooser: BoxSearch) -> None:
         self._chooser = chooser
         self.left: Mask | None = None
         self.filters = []
-        self._pool: Array | None = None
-        self._pool_of = 0  # number of dictionaries drawn
 
     def contains(self, X: Array) -> Mask:
         rows = np.arange(len(X))
