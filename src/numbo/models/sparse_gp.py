@@ -34,6 +34,7 @@ import math
 import numpy as np
 
 from numbo import _elementary
+from numbo._rows import extended
 from numbo._types import Array, Indices
 from numbo.kernels.acquisition import Posterior, mean_variance
 from numbo.kernels.cholesky import unwhiten_into, whiten_into
@@ -59,7 +60,7 @@ SPARE = 32
 
 
 class _Rows:
-    """Points ``X`` and their embeddings ``Z``, with room for more, of a model and of its copies.
+    """Points ``X`` and their embeddings ``Z`` in own arrays, with room for more, of a model and of its copies.
 
     Each of them sees the first rows and columns, as many as it has points and atoms. Whoever sees all may write the
     next ones, which the others do not see.
@@ -107,7 +108,7 @@ class SparseGP:
             everything = np.arange(len(points))
             self.kept, Z = independent_columns(covariance, np.ascontiguousarray(points.T), everything, DEPENDENT)
             self._L = Z[self.kept]
-        self._set_atoms(points[self.kept])
+        self._set_atoms(points[self.kept], *(inverse_factor(self._L) if len(self.kept) else (self._L, self._L)))
         self._rows = _Rows(np.empty((0, points.shape[1])), np.empty((0, self.m)))
         self.u = 0
         self._hold(math.sqrt(self.regularization) * np.eye(self.m), np.empty(0), positive=True)
@@ -118,10 +119,7 @@ class SparseGP:
         self.covariance = covariance
         self.regularization = float(covariance.noise_variance)
 
-    def _set_atoms(self, S: Array) -> None:
-        self._hold_atoms(S, *(inverse_factor(self._L) if len(S) else (self._L, self._L)))
-
-    def _hold_atoms(self, S: Array, R: Array, RT: Array) -> None:
+    def _set_atoms(self, S: Array, R: Array, RT: Array) -> None:
         self.dictionary = S
         self.m = len(S)
         self._ST = np.ascontiguousarray(S.T)
@@ -146,7 +144,7 @@ class SparseGP:
         X = np.ascontiguousarray(X, dtype=np.float64)
         counts = np.asarray(counts, dtype=np.float64)
         gp.kept, Z, gp._L, R, RT = dtc_embedding(covariance, X, dictionary, DEPENDENT)
-        gp._hold_atoms(X[dictionary[gp.kept]], R, RT)
+        gp._set_atoms(X[dictionary[gp.kept]], R, RT)
         gp._rows = _Rows(X, Z)
         gp.u = len(X)
         gp._count(X, Z, counts)
@@ -224,21 +222,9 @@ class SparseGP:
         if not positive:
             raise np.linalg.LinAlgError("Z^T Z + lambda I is not positive definite: points or counts are not finite.")
         self.LV = LV
-        self._counts = self._with_room(counts)
+        self._counts = extended(np.zeros(SPARE), 0, counts)
         self._sums = np.zeros(len(self._counts))
         self._changed()
-
-    def _with_room(self, values: Array) -> Array:
-        """``values (u,)`` of the points, with room for as many as the rows have."""
-        out = np.zeros(len(self._rows.X))
-        out[: self.u] = values
-        return out
-
-    def _own_rows(self) -> None:
-        """Copy points and embeddings, into larger arrays."""
-        self._rows = _Rows(self.X, self.Z)
-        self._counts = self._with_room(self.counts)
-        self._sums = self._with_room(self._sums[: self.u])
 
     def add(self, x: Array, value: float = 0.0, z: Array | None = None) -> Array:
         """Add a new point ``x (d,)`` with one observation. O(m^2).
@@ -252,12 +238,12 @@ class SparseGP:
         z = self.embed_one(x) if z is None else z
         u = self.u
         if u == len(self._rows.X) or self._rows.filled != (u, self.m):
-            self._own_rows()
+            self._rows = _Rows(self.X, self.Z)
         self._rows.X[u] = x
         self._rows.Z[u, : self.m] = z
         self._rows.filled = u + 1, self.m
-        self._counts[u] = 1.0
-        self._sums[u] = value
+        self._counts = extended(self._counts, u, [1.0])
+        self._sums = extended(self._sums, u, [value])
         self.u = u + 1
         self._changed()
         return observe(self._R, self.LV, z, self.regularization)
@@ -265,7 +251,7 @@ class SparseGP:
     def scale_up(self, i: int, factor: float, value: float) -> None:
         """Multiply the embedding of point ``i`` by a ``factor`` of at least 1, and replace its value. O(m^2)."""
         if self._rows.shared:
-            self._own_rows()
+            self._rows = _Rows(self.X, self.Z)
         z = self.Z[i].copy()
         self._rows.Z[i, : self.m] = factor * z
         self._sums[i] = value
@@ -298,7 +284,7 @@ class SparseGP:
         m = self.m
         root = math.sqrt(pivot)
         if m == self._rows.Z.shape[1] or self._rows.filled != (self.u, m):
-            self._own_rows()
+            self._rows = _Rows(self.X, self.Z)
         k = cross_covariance(self.covariance, np.ascontiguousarray(self.X.T), x[:, None])[0]
         column = (k - np.einsum("ij,j->i", self.Z, z)) / root
         weighted = self.counts * column
@@ -310,7 +296,7 @@ class SparseGP:
         corner = float(np.sum(weighted * column)) + self.regularization - float(np.sum(v**2))
         self._L = _bordered(self._L, z, root)
         self.LV = _bordered(self.LV, v, math.sqrt(max(corner, self.regularization)))
-        self._set_atoms(np.concatenate([self.dictionary, x[None]]))
+        self._set_atoms(np.concatenate([self.dictionary, x[None]]), *inverse_factor(self._L))
         return True
 
     def set_values(self, sums: Array) -> None:
