@@ -120,9 +120,8 @@ class GPSettings(Settings):
     """Settings of algorithms with an exact Gaussian process.
 
     Args:
-        use_curves: whether the curve of a trial that was stopped says where it would have ended, and how uncertain
-            that is (`numbo.models.curves`). Otherwise, and with several objectives, its last value counts as its final
-            one.
+        use_curves: whether the final value of a stopped trial, and its uncertainty, are predicted from its curve.
+            Otherwise, and with several objectives, its last value counts as its final one.
         kernel: ``"matern52"``, ``"matern32"`` or ``"rbf"``.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
             ``"alternate"``: the global model alternates between the two, local ones take log EI. EI exploits where the

@@ -80,7 +80,7 @@ def subset_of(size, first=6, **settings):
     """A subset by itself, whose size is fixed."""
     buffer = DynamicBuffer(first, 3, 4.0, "work", size=size)
     rest = {"criterion": "sign", "perturbation": 0.1, "elites": 0.0, "reselect": 0.0}
-    return Subset(buffer, first, **(rest | settings))
+    return Subset(GSSBOSettings(**(rest | settings)), buffer, first)
 
 
 def growing(run, n):

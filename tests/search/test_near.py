@@ -37,8 +37,8 @@ def test_members_are_the_nearest_whatever_the_last_ones_were(copies):
             condition_near(Outputs.of_one(seasoned), before, [Noise(before)], center, SIZE, LastNearest.of_none())
         covariance, center = seasoned.gp.covariance, history.X[history.best]
         for out in (np.arange(0), rng.choice(n, n // 3, replace=False)):
-            found = nearest(covariance, history.X, center, SIZE, seasoned.members, out)
-            np.testing.assert_array_equal(found, nearest(covariance, history.X, center, SIZE, np.arange(0), out))
+            found = nearest(covariance, history.X, center, SIZE, seasoned.members, out)[0]
+            np.testing.assert_array_equal(found, nearest(covariance, history.X, center, SIZE, np.arange(0), out)[0])
             distances = squared_distances(covariance, history.X, center, np.inf)
             assert len(found) == min(n - len(out), SIZE)
             assert not np.isin(found, out).any()
@@ -63,5 +63,6 @@ def test_a_search_that_starts_from_the_last_one_finds_the_same(copies):
         metric = wider if n % 100 > 50 else covariance
         center = 5 if n % 40 > 30 else 0
         last = nearest_again(metric, X[:n], center, SIZE, last, out, last.rows)
-        found = nearest(metric, X[:n], X[center], SIZE, np.arange(0), out)
+        found, unique = nearest(metric, X[:n], X[center], SIZE, np.arange(0), out)
         np.testing.assert_array_equal(last.rows, found)
+        assert last.unique == unique

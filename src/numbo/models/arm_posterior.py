@@ -104,8 +104,7 @@ class ArmPosterior:
         counts[points] = gp.counts
         missing[atoms] = False
         held = (
-            self._core_covariance is not None
-            and _same(self._core_covariance, gp.covariance)
+            _same(self._core_covariance, gp.covariance)
             and not missing[self._core].any()
             and not (counts[self._core] < self._core_counts).any()
         )
@@ -116,7 +115,7 @@ class ArmPosterior:
 
     def _raise_ceiling(self, covariance: Covariance, core: ArmIndices, counts: Array) -> None:
         self._effort = 0
-        if self._core_covariance is None or not _same(self._core_covariance, covariance):
+        if not _same(self._core_covariance, covariance):
             self._prior = prior_variances(covariance, self.X)
             self._largest_prior = float(self._prior.max())
             self._core_covariance = covariance
@@ -255,7 +254,7 @@ class _Columns:
         """Row numbers in `rows` of the ``arms``; None if there are too many to keep."""
         if len(arms) > self._capacity:
             return None
-        if self._covariance is None or not _same(self._covariance, covariance):
+        if not _same(self._covariance, covariance):
             self._covariance = covariance
             self._filled = 0
             self._slot[:] = -1
@@ -290,5 +289,7 @@ def _whitened(posterior: Posterior, K: Array) -> Array:
     return out
 
 
-def _same(a: Covariance, b: Covariance) -> bool:
-    return a is b or all(np.array_equal(getattr(a, name), getattr(b, name)) for name in a._fields)
+def _same(known: Covariance | None, now: Covariance) -> bool:
+    if known is None or known is now:
+        return known is now
+    return all(np.array_equal(getattr(known, name), getattr(now, name)) for name in now._fields)

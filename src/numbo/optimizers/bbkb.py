@@ -156,14 +156,21 @@ class BBKB(Optimizer):
 
     def _turn(self, run: Situation) -> Suggestion:
         """One turn of the loop: what follows the last point, and then the next one."""
+        model = self._model
+        history = run.history
         with run.times.phase("model"):
-            self._follow(run, self._model.hallucinate(run.history, run.rng))  # lines 7 and 8, since the last turn
-            if self._batch_is_over(run) and self._model.may_take_in(run.history):  # line 5
-                self._take_in_feedback(run)  # lines 11 to 18
+            self._follow(run, model.hallucinate(history, run.rng))  # lines 7 and 8, since the last turn
+            if self._batch_is_over(run) and model.may_take_in(history):  # line 5
+                if history.n > model.fed_back:
+                    self._batch_sizes.append(history.n - model.fed_back)
+                self._follow(run, model.take_in(history, run.rng))  # lines 11 to 18
         with run.times.phase("search"):
-            if self._explored_enough(run):
-                self._end_exploration(run)
-            x = self._chooser.next_point(run, self._model, self._width)  # line 4
+            if self._explored_enough(run):  # values matter from now on
+                model.end_exploration(history)
+                if model.assumes:
+                    self._follow(run, model.redraw(history, run.rng))
+                self._chooser.start(run, model, self._width)
+            x = self._chooser.next_point(run, model, self._width)  # line 4
         return Suggestion(run.space_filling() if x is None else x)
 
     def _choose_batch(self, limit: int | None) -> list[Any]:
@@ -206,14 +213,6 @@ class BBKB(Optimizer):
         largest = self._chooser.largest_variance(run, model, self._width) / model.kernel.covariance.noise_variance
         return largest <= (self.settings.ratio_threshold - 1.0) / (ACCURACY * self.settings.min_batch)
 
-    def _end_exploration(self, run: Situation) -> None:
-        """Let values matter from now on; a dictionary that counted pending points as observations is drawn again."""
-        model = self._model
-        model.end_exploration(run.history)
-        if model.assumes:
-            self._follow(run, model.redraw(run.history, run.rng))
-        self._chooser.start(run, model, self._width)
-
     # -- line 5 ------------------------------------------------------------------------------------------------
 
     def _batch_is_over(self, run: Situation) -> bool:
@@ -232,15 +231,6 @@ class BBKB(Optimizer):
             return True
         ratio = self._chooser.largest_ratio(run, model, self.settings.ratio_threshold)
         return 1.0 + ratio > self.settings.ratio_threshold  # lemma 3
-
-    # -- lines 11 to 18 ----------------------------------------------------------------------------------------
-
-    def _take_in_feedback(self, run: Situation) -> None:
-        """Take in the values that have arrived, with a new dictionary, or with the old one and points that join it."""
-        history = run.history
-        if history.n > self._model.fed_back:
-            self._batch_sizes.append(history.n - self._model.fed_back)
-        self._follow(run, self._model.take_in(history, run.rng))
 
     # -- alpha_fb, theorem 2 -----------------------------------------------------------------------------------
 

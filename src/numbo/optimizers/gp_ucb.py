@@ -27,8 +27,6 @@ class GPUCBSettings(GPSettings):
     """Settings of `GPUCB`.
 
     Args:
-        use_curves: whether the final value of a stopped trial, and its uncertainty, are predicted from its curve.
-            Otherwise, and with several objectives, its last value counts as its final one.
         acquisition: ``"ucb"`` (mean + beta * standard deviation), ``"log_ei"`` (log expected improvement), or
             ``"alternate"``: alternates between the two. Of several objectives it is always the expected hypervolume
             improvement.

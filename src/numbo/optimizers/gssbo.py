@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from numbo import _checks
-from numbo._plain import Kept
+from numbo._plain import Kept, Saved
 from numbo._settings import ACQUISITIONS, GPSettings, checked, handed_on
 from numbo._types import (
     AcquisitionName,
@@ -124,24 +124,20 @@ class Subset(Kept):
     """Lines 5 to 17: the number of samples that the model is fitted to, and their choice.
 
     Args:
+        settings: of `GSSBO`.
         buffer: M, or the rule that determines it.
         first: number of initial samples, which are always in the subset.
-        criterion, perturbation, elites, reselect: settings of `GSSBO`.
     """
 
-    _kept = ("buffer", "_selected", "_selected_at", "_from_all")
+    _kept = ("buffer", "_selected", "_from_all")
+    _selected_at: Saved[int] = 0
 
-    def __init__(
-        self, buffer: DynamicBuffer, first: int, *, criterion: str, perturbation: float, elites: float, reselect: float
-    ) -> None:
+    def __init__(self, settings: GSSBOSettings, buffer: DynamicBuffer, first: int) -> None:
+        self._settings = settings
         self.buffer = buffer
         self._first = first
-        self._criterion = criterion
-        self._perturbation = perturbation
-        self._elites = elites
         self._selected: ObservationIndices = np.empty(0, dtype=np.int64)
-        self._selected_at = 0
-        self._from_all = Schedule(reselect)
+        self._from_all = Schedule(settings.reselect)
 
     def members(self, run: Situation, search: GPSearch) -> ObservationIndices:
         """All samples before the switch, the chosen subset after it (lines 15 and 17)."""
@@ -174,16 +170,16 @@ class Subset(Kept):
         history = run.history
         y = history.values()
         forced = (pool < self._first) | (pool == history.n - 1)  # line 13
-        best = best_first(scores_of(history, pool))[: int(self._elites * size)]
+        best = best_first(scores_of(history, pool))[: int(self._settings.elites * size)]
         forced[best[: size - np.count_nonzero(forced)]] = True
         candidates = Pool(  # line 12
             X=history.X[pool],
             y=surrogate.transform.forward(y[pool]),
             model=surrogate.gp,
             members=np.isin(pool, surrogate.members),
-            perturbation=self._perturbation,
+            perturbation=self._settings.perturbation,
         )
-        return CRITERIA[self._criterion](candidates, size, np.flatnonzero(forced), run.rng)  # line 14
+        return CRITERIA[self._settings.criterion](candidates, size, np.flatnonzero(forced), run.rng)  # line 14
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,8 +188,6 @@ class GSSBOSettings(GPSettings):
 
     Args:
         n_initial: number of points of the initial design before the model takes over; by default 3.
-        use_curves: whether the final value of a stopped trial, and its uncertainty, are predicted from its curve.
-            Otherwise, and with several objectives, its last value counts as its final one.
         buffer_size: M, number of observations that the model is fitted to, at least ``n_initial + 2``; ``"dynamic"``
             for the rule of the paper; by default 128, or more with a large initial design.
         trust_region: whether a local search runs in addition to the global model; never in spaces small enough to be
@@ -337,14 +331,7 @@ class GSSBO(Optimizer):
     def _build(self) -> None:
         settings = self.settings
         self._search = GPSearch(self.space, settings, self._run.goal, self._sources)
-        self._subset = Subset(
-            settings.buffer(self.space.d),
-            self.n_initial,
-            criterion=settings.criterion,
-            perturbation=settings.perturbation,
-            elites=settings.elites,
-            reselect=settings.reselect,
-        )
+        self._subset = Subset(settings, settings.buffer(self.space.d), self.n_initial)
         self._global = GlobalModel(self._search, self._subset)
         self._engines = self._new_engines(settings)
         asks = settings.all_data and self.avoid_repeats == "auto"

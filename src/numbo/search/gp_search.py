@@ -66,7 +66,7 @@ class GPSearch(Kept):
         self.outputs = Outputs(partial(self.new_surrogate, warp=settings.warp), limit, goal)
         for one, own in zip(self.outputs.objectives, sources, strict=False):
             one.gp.sources = own
-        self.maximiser = Maximiser(settings.acquisition, settings.beta, self.surrogate, avoid_ties=settings.avoid_ties)
+        self.maximiser = Maximiser(settings, self.surrogate)
 
     @property
     def surrogate(self) -> Surrogate:

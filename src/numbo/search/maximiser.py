@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from numbo import _elementary
+from numbo._settings import GPSettings
 from numbo._types import Array, ObservationIndices
 from numbo.kernels.acquisition import (
     IMPROVEMENTS,
@@ -59,19 +60,18 @@ class Maximiser:
     """Finds the points that maximise an acquisition function, for the global model and for local ones.
 
     Args:
-        acquisition, beta, avoid_ties: as `numbo.search.gp_search.GPSearch`.
+        settings: of the algorithm.
         noise_model: the model that decides whether noise is too strong for EI.
     """
 
-    def __init__(self, acquisition: str, beta: float | str, noise_model: Surrogate, *, avoid_ties: bool) -> None:
-        self._acquisition = acquisition
-        self._beta = beta
+    def __init__(self, settings: GPSettings, noise_model: Surrogate) -> None:
+        self._settings = settings
         self._noise_model = noise_model
-        self._avoid_ties = avoid_ties
 
     def exploring(self, run: Situation) -> bool:
         """Whether it is the global model's turn to explore; False unless acquisition functions alternate."""
-        return self._acquisition == "alternate" and (run.turn // PERIOD) % 2 == 0 and run.available.fixed is None
+        alternating = self._settings.acquisition == "alternate"
+        return alternating and (run.turn // PERIOD) % 2 == 0 and run.available.fixed is None
 
     def acquisition(self, run: Situation, outputs: Outputs, *, exploring: bool = False) -> Acquisition:
         """The acquisition function of one objective; if ``exploring``, with ``"alternate"``, UCB instead of log EI.
@@ -84,7 +84,7 @@ class Maximiser:
         observed with the model's mean (the kriging believer of Ginsbourger et al. 2010). Otherwise all points of a
         batch would go where the model expects an improvement.
         """
-        kind = self._acquisition
+        kind = self._settings.acquisition
         surrogate = outputs.first
         if kind == "alternate":
             exploring |= self._strong_noise(run) and not run.cost_terms()
@@ -95,7 +95,7 @@ class Maximiser:
         if kind == "log_ei":
             return Acquisition(LOG_EI, _incumbent(run, outputs), success)
         assert kind == "ucb", kind
-        beta = self._beta
+        beta = self._settings.beta
         if beta == "log":
             beta = math.sqrt(0.2 * run.space.d * math.log(2.0 * max(run.history.n, 1)))
         if run.cost_terms():
@@ -279,7 +279,7 @@ class Maximiser:
         """
         available = run.available
         covariance = surrogate.gp.covariance
-        apart = self._avoid_ties and available.fixed is None and not run.history.several
+        apart = self._settings.avoid_ties and available.fixed is None and not run.history.several
         radius = resolution(run.history, run.noise, covariance) if apart else 0.0
         if radius == 0.0:
             return available.taken

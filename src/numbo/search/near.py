@@ -102,25 +102,19 @@ def nearest_again(
         order = np.lexsort((pool, distances))
         if len(pool) == size or distances[order[size]] > distances[order[size - 1]]:
             return LastNearest(len(X), pool[order[:size]], True, center, weights, out)
-    rows, unique = _search(covariance, X, X[center], size, members, out)
+    rows, unique = nearest(covariance, X, X[center], size, members, out)
     return LastNearest(len(X), rows, unique, center, weights, out)
 
 
 def nearest(
     covariance: Covariance, X: Array, center: Array, size: int, last: ObservationIndices, out: ObservationIndices
-) -> ObservationIndices:
+) -> tuple[ObservationIndices, bool]:
     """The ``size`` rows of ``X (n, d)`` nearest the ``center (d,)``, nearest first; all rows, in order, if few.
 
-    The rows ``last`` found before limit the search: no result is farther away than the farthest of them. Ties are
-    broken without them, so that the result does not depend on them. Rows in ``out`` are left out.
+    And whether there are others, and none of them is as near as the last. The rows ``last`` found before limit the
+    search: no result is farther away than the farthest of them. Ties are broken without them, so that the result does
+    not depend on them. Rows in ``out`` are left out.
     """
-    return _search(covariance, X, center, size, last, out)[0]
-
-
-def _search(
-    covariance: Covariance, X: Array, center: Array, size: int, last: ObservationIndices, out: ObservationIndices
-) -> tuple[ObservationIndices, bool]:
-    """`nearest`, and whether there are others, and none of them is as near as the last."""
     if len(X) - len(out) <= size:
         return np.delete(np.arange(len(X)), out), False
     if len(X) > MANY * size and len(last) >= size:
