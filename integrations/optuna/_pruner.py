@@ -54,6 +54,8 @@ class CurvePruner(StartsAnew, BasePruner):
         ValueError: for a probability that is not at least 0 and below 1, or a number of trials below 1.
     """
 
+    _started = ("_lock", "_studies")
+
     def __init__(self, *, probability: float = 0.5, n_startup_trials: int = 4) -> None:
         self._probability = _checks.number("probability", probability, 0.0, 1.0)
         self._complete = _checks.integer("n_startup_trials", n_startup_trials, 1)
@@ -96,10 +98,3 @@ class CurvePruner(StartsAnew, BasePruner):
         while len(self._studies) > MAX_STUDIES:
             del self._studies[next(iter(self._studies))]
         return known.rule
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"_probability": self._probability, "_complete": self._complete}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._start()

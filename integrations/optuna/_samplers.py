@@ -90,6 +90,7 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
     _budget: float | None = None
     _timeout: float | None = None
     _known: Known = NOTHING
+    _started = ("_lock", "_views", "_latest")  # views are rebuilt from the storage
 
     def __init__(
         self,
@@ -313,16 +314,6 @@ class NumboSampler(Inspected, StartsAnew, BaseSampler):
             self._independent_sampler.after_trial(study, trial, state, values)
 
     # -- state -------------------------------------------------------------------------------------------------
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = self.__dict__.copy()
-        for name in ("_lock", "_views", "_latest"):  # views are rebuilt from the storage
-            del state[name]
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._start()
 
     def _start(self) -> None:
         super()._start()

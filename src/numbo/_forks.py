@@ -15,7 +15,7 @@ import os
 import threading
 import weakref
 from contextlib import AbstractContextManager, ExitStack
-from typing import Any
+from typing import Any, ClassVar
 
 from numbo._interrupts import signals_kept
 
@@ -33,9 +33,18 @@ def wait_for(lock: AbstractContextManager[Any]) -> None:
 
 
 class StartsAnew:
-    """What starts anew in the child of a fork, if another thread had its ``_lock``."""
+    """What starts anew from a pickle, and in the child of a fork, if another thread had its ``_lock``."""
 
     _lock: Any
+    #: The attributes that `_start` makes, which are in no pickle.
+    _started: ClassVar[tuple[str, ...]] = ("_lock",)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in self._started}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._start()
 
     def _start(self) -> None:
         """Make the lock, and what it guards; subclasses extend this, and call it when they are made or unpickled."""

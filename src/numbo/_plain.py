@@ -14,8 +14,6 @@ from dataclasses import fields, is_dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
-import numpy as np
-
 T = TypeVar("T")
 #: The type of an attribute that is part of a state.
 Saved = Annotated[T, "saved"]
@@ -78,13 +76,11 @@ def plain(value: Any) -> Any:
         return value.state_dict()
     if is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
-    if isinstance(value, np.ndarray):
-        return value.copy()
     if isinstance(value, dict):
         return {key: plain(one) for key, one in value.items()}
     if isinstance(value, list | deque):
         return [plain(one) for one in value]
-    return tuple(map(plain, value)) if isinstance(value, tuple) else value
+    return tuple(map(plain, value)) if isinstance(value, tuple) else copy.deepcopy(value)
 
 
 def _restored(now: Any, state: Any, kind: Any, data: Any) -> Any:
