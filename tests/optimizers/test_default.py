@@ -86,7 +86,7 @@ def test_each_step_loses_little_and_no_other_step_is_left():
     run = Situation.begun(space, Goal(("maximize",)), True, True, np.random.default_rng(0))
     posterior, _, _ = conditioned(make_covariance(0, 4, False), n=10, capacity=10)
     utility = Utility((Term(posterior, Acquisition(LOG_EI, 1.0)),))
-    box = Box(space, Corners.of_cube(4), available=run.available)
+    box = Box(run.available, Corners.of_cube(4))
     default = np.array([0.4, 0.4, 0.4, np.nan])
     for x in np.random.default_rng(1).random((20, 4)):
         found = fewer_changes(utility, box, x, lambda x: False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.helpers import make_points
+from tests.runs import new_run
 from tests.search.searches import fitted
 
 from numbo import Categorical, Float, Int, Space
@@ -29,7 +30,7 @@ def model():
 
 
 def box(space, lower=0.0, upper=1.0, dormant=None):
-    return Box(space, Corners(np.full(space.d, lower), np.full(space.d, upper)), dormant)
+    return Box(new_run(space).available, Corners(np.full(space.d, lower), np.full(space.d, upper)), dormant)
 
 
 def on(space, n=30, seed=0, value=None):
@@ -63,7 +64,8 @@ def test_neighbours_lead_to_the_best_point_of_a_finite_space():
     assert reached.count(best) > 0.5 * len(reached)
     lower = np.array([0.0, 0.0, best[2] + 0.1])  # a box without it
     inside = grid[:, 2] >= lower[2]
-    found = maximize(utility, Box(FINITE, Corners(lower, np.ones(3))), [grid[inside][::5]], free, starts=8)
+    part = box(FINITE)._replace(corners=Corners(lower, np.ones(3)))
+    found = maximize(utility, part, [grid[inside][::5]], free, starts=8)
     assert utility.values(found[None])[0] == pytest.approx(values[inside].max())
 
 
@@ -164,5 +166,5 @@ def test_a_box_that_is_full_proposes_nothing():
     given = gp.extended(x[None])
     near = [x + 1e-6 * make_points(20, 2)]
     utility = Utility((Term(given, Acquisition(UCB, 1.0)),), (alone,))
-    found = maximize(utility, Box(PLANE, Corners(x - 1e-6, x + 1e-6)), near, free, starts=2)
+    found = maximize(utility, box(PLANE, x - 1e-6, x + 1e-6), near, free, starts=2)
     assert found is None

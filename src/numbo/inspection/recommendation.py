@@ -137,7 +137,7 @@ def optimum(run: Situation, view: ModelView, scores: Array) -> Array | None:
         values = values + view.constraints.log_probability(run.grid[free])
         return run.grid[free[np.argmax(values)]] if len(free) else None
     groups = run.around(X[elite_rows(X, scores)], view.lengthscales, rng)
-    box = Box(run.space, Corners.of_cube(run.space.d), run.dormant(rng), run.available)
+    box = Box(run.available, Corners.of_cube(run.space.d), run.dormant(rng))
     if run.history.constrained and not run.history.any_feasible:
         return None
     utility = Utility(view.constraints.weigh(Term(view.posterior, acquisition), feasible=True))

@@ -19,13 +19,7 @@ from numbo._plain import Kept
 from numbo._types import Array, Mask
 from numbo.kernels.acquisition import Posterior
 from numbo.kernels.basis import Basis, prior_means
-from numbo.kernels.cholesky import (
-    cholesky_append,
-    cholesky_into,
-    invert_lower_into,
-    unwhiten_into,
-    whiten_into,
-)
+from numbo.kernels.cholesky import cholesky_append, cholesky_into, invert_lower_into, unwhiten_into, whiten_into
 from numbo.kernels.covariance import MATERN32, MATERN52, RBF, Covariance, covariance_into, gram_into, prior_variance
 from numbo.kernels.likelihood import PARAMETERS, WORKSPACE, log_marginal_likelihood, parameters
 from numbo.models.descent import minimize

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from numbo import _checks
+from numbo import _checks, rules
 from numbo._plain import Kept, Saved
 from numbo._settings import ACQUISITIONS, GPSettings, checked, handed_on
 from numbo._types import (
@@ -49,25 +49,6 @@ from numbo.models.view import ModelView
 from numbo.optimizers._calls import Capabilities
 from numbo.optimizers.base import Optimizer
 from numbo.optimizers.parts.buffer import RULES, DynamicBuffer
-from numbo.rules import (
-    Again,
-    Confirm,
-    Elsewhere,
-    Ends,
-    Everywhere,
-    Filling,
-    GlobalModel,
-    InTurn,
-    Lines,
-    Opening,
-    Probe,
-    Rebuilt,
-    Recalled,
-    Recalling,
-    Rule,
-    Scouts,
-    Untried,
-)
 from numbo.run.situation import Situation
 from numbo.search.front_search import FrontSearch
 from numbo.search.gp_search import GPSearch
@@ -332,12 +313,12 @@ class GSSBO(Optimizer):
         settings = self.settings
         self._search = GPSearch(self.space, settings, self._run.goal, self._sources)
         self._subset = Subset(settings, settings.buffer(self.space.d), self.n_initial)
-        self._global = GlobalModel(self._search, self._subset)
+        self._global = rules.GlobalModel(self._search, self._subset)
         self._engines = self._new_engines(settings)
         asks = settings.all_data and self.avoid_repeats == "auto"
         claims = tuple(zip(*(models.objectives for models in self._models), strict=True))
         self._run = replace(self._run, claims=claims, asks=asks)
-        opening = partial(Recalled, sources=self._sources) if self._sources else Opening
+        opening = partial(rules.Recalled, sources=self._sources) if self._sources else rules.Opening
         self._opening = opening(self.n_initial, replaces_failures=True)
 
     def _new_engines(self, settings: GSSBOSettings) -> tuple[LocalSearch, ...] | tuple[LocalSearch, PopulationSearch]:
@@ -354,7 +335,7 @@ class GSSBO(Optimizer):
             return (local,)
         return local, PopulationSearch(self.space, local, number=1)
 
-    def _new_rules(self) -> tuple[Rule, ...]:
+    def _new_rules(self) -> tuple[rules.Rule, ...]:
         """One suggestion in `TURN` is by the algorithm of the paper, the last rule, and those for single categories are
         by its model, too. The engines make the others.
         """
@@ -364,25 +345,25 @@ class GSSBO(Optimizer):
         turn = TURN_OF_FRONT if run.history.several else TURN
         space = run.named_space
         engines = self._engines
-        rules: list[Rule] = [
-            Probe(),
-            Rebuilt(model, self.n_initial + turn),
-            Confirm(self._search.surrogate),
-            Scouts(model, settings.scouted, self.n_initial),
+        found: list[rules.Rule] = [
+            rules.Probe(),
+            rules.Rebuilt(model, self.n_initial + turn),
+            rules.Confirm(self._search.surrogate),
+            rules.Scouts(model, settings.scouted, self.n_initial),
         ]
         if space is not None:
-            rules.append(Again(model, space))
+            found.append(rules.Again(model, space))
         if self._sources:
-            rules.append(Recalling(model))
+            found.append(rules.Recalling(model))
         if space is not None and settings.cover_categories:
-            rules += [Untried(model, space), Elsewhere(model, space)]
+            found += [rules.Untried(model, space), rules.Elsewhere(model, space)]
         if engines:
-            rules += [Filling(self._search.surrogate, turn), InTurn(engines, turn)]
+            found += [rules.Filling(self._search.surrogate, turn), rules.InTurn(engines, turn)]
         if engines and settings.coordinate_lines:
-            rules.append(Lines(model, engines[0]))
+            found.append(rules.Lines(model, engines[0]))
         if settings.trust_region:
-            rules.append(Ends(model))
-        return (*rules, Everywhere(model))
+            found.append(rules.Ends(model))
+        return (*found, rules.Everywhere(model))
 
     @property
     def _models(self) -> list[Outputs]:

@@ -64,7 +64,7 @@ class BoxSearch(Chooser):
         corners = run.available.fix_corners(Corners.of_cube(run.space.d))
         groups = [run.available.fix_points(group, dormant) for group in groups]
         utility = Utility((Term(posterior, acquisition),))
-        return maximize(utility, Box(run.space, corners, dormant), groups, out, starts=starts)
+        return maximize(utility, Box(run.available, corners, dormant), groups, out, starts=starts)
 
     def elites(self, run: Situation) -> Array:
         """The best observed points (e, d)."""

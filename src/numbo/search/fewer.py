@@ -33,7 +33,6 @@ def fewer_changes(
     """
     space = box.space
     assert space.default is not None
-    assert box.available is not None
     default = np.where(np.isnan(space.default), x, space.default)
     dormant = np.where(default == INACTIVE, 0.5, default)[None]
     held = np.zeros(len(x), dtype=bool) if box.available.held is None else box.available.held

@@ -11,15 +11,7 @@ import numpy as np
 from numbo import _elementary
 from numbo._settings import GPSettings
 from numbo._types import Array, ObservationIndices
-from numbo.kernels.acquisition import (
-    IMPROVEMENTS,
-    LOG_EI,
-    UCB,
-    Acquisition,
-    Posterior,
-    Term,
-    acquisition_values,
-)
+from numbo.kernels.acquisition import IMPROVEMENTS, LOG_EI, UCB, Acquisition, Posterior, Term, acquisition_values
 from numbo.kernels.covariance import squared_distances
 from numbo.kernels.front import Front, front_of
 from numbo.models.moments import mean_at, moments
@@ -155,7 +147,7 @@ class Maximiser:
                     acquisition = acquisition._replace(parameter=float(mean.max()))
                 utility = self.of_one(run, outputs, acquisition)
             utility = utility._replace(alone=alone[: utility.objectives], crowd=crowd, prior=run.prior())
-            box = Box(run.space, available.fix_corners(corners), dormant, available)
+            box = Box(available, available.fix_corners(corners), dormant)
             fit = partial(run.costs.fit, run.history) if run.costs.limited else None
             taken = self._taken(run, surrogate)
             x = maximize(utility, box, groups, taken, starts=starts, fit=fit)

@@ -29,21 +29,24 @@ class Box(NamedTuple):
     """A box in the unit cube of a domain.
 
     Attributes:
-        space: the searched space.
+        available: what is allowed, and which coordinates are fixed.
         corners: (d,) of the box.
         dormant: (m, d) values for coordinates that become active; None if all are always active.
-        available: what is allowed, if not all of the space is, and which coordinates are fixed.
     """
 
-    space: Domain
+    available: Availability
     corners: Corners
     dormant: Array | None = None
-    available: Availability | None = None
+
+    @property
+    def space(self) -> Domain:
+        """The searched space."""
+        return self.available.space
 
     @property
     def allowed(self) -> Allowed | None:
         """What is known of the parameters together, in a space that is not a list of points."""
-        return None if self.available is None or self.available.grid is not None else self.space.allowed
+        return self.space.allowed if self.available.grid is None else None
 
 
 def maximize(
@@ -68,7 +71,7 @@ def maximize(
     candidates = np.concatenate(groups)
     values = utility.values(candidates)
     if box.allowed is not None and box.allowed.predicates:
-        candidates, values = _within(utility, box.available, candidates, values, groups)
+        candidates, values = _within(utility, box, box.allowed.anchors, candidates, values, groups)
     chosen = []
     first = 0
     for group in groups:
@@ -110,14 +113,13 @@ def _once(taken: Callable[[Array], bool]) -> Callable[[Array], bool]:
 
 
 def _within(
-    utility: Utility, available: Availability | None, candidates: Array, values: Array, groups: Sequence[Array]
+    utility: Utility, box: Box, anchors: Array, candidates: Array, values: Array, groups: Sequence[Array]
 ) -> Valued:
     """The ``candidates (c, d)`` with those on top of each group moved to allowed points, and the ``values (c,)``.
 
     Those that are no longer on top stay as they are: whether they are allowed is asked when they are to be suggested.
     """
-    assert available is not None
-    assert available.space.allowed is not None
+    available = box.available
     X = candidates.copy()
     values = values.copy()
     moved = []
@@ -125,7 +127,7 @@ def _within(
     for group in groups:
         top = first + best_first(values[first : first + len(group)])[:ON_TOP]
         fine = np.array([available.permits(X[i]) for i in top], dtype=bool)
-        bases = np.concatenate([X[top[fine]], available.space.allowed.anchors])
+        bases = np.concatenate([X[top[fine]], anchors])
         for i in top[~fine]:
             base = bases[int(np.argmin(np.sum((bases - X[i]) ** 2, axis=1)))]
             if available.held is None or np.array_equal(available.fix(base), base):
@@ -165,7 +167,6 @@ class _Improvement(NamedTuple):
 
     def _ascend_allowed(self, allowed: Allowed, start: Valued, lower: Array, upper: Array) -> Valued:
         """`ascend` where not all points are allowed; the starts are."""
-        assert self.box.available is not None
         if allowed.linear:
             still = allowed.at_zero(start.X)
             lower = np.where(still, start.X, np.minimum(lower, start.X))
@@ -186,7 +187,6 @@ class _Improvement(NamedTuple):
         near = space.neighbours(X, self.box.dormant)
         if self.box.allowed is None:
             return near
-        assert self.box.available is not None
         held = X[near.rows] != near.X
         if self.box.available.held is not None:
             held |= self.box.available.held
@@ -226,6 +226,5 @@ class _Improvement(NamedTuple):
         """The best of the ``rows`` of ``X (k, d)`` by their ``values (k,)`` that is allowed; -1 if there is none."""
         if self.box.allowed is None or not self.box.allowed.predicates:
             return int(rows[np.argmax(values[rows])]) if len(rows) else -1
-        assert self.box.available is not None
         best = rows[best_first(values[rows])[:ON_TOP]]
         return next((int(i) for i in best if self.box.available.permits(X[i])), -1)
