@@ -11,12 +11,17 @@ import inspect
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
 
 T = TypeVar("T")
 #: The type of an attribute that is part of a state.
 Saved = Annotated[T, "saved"]
+#: The declared types of the attributes of a class; finding them takes longer than restoring most parts.
+_kinds_of = cache(get_type_hints)
 
 
 class Kept:
@@ -61,7 +66,7 @@ def state_of(part: Any, kept: Iterable[str]) -> dict[str, Any]:
 
 def restore(part: Any, state: Mapping[str, Any], data: Any) -> None:
     """Set the attributes of a ``part`` that are kept to those of its `state_of`, and build the others."""
-    kinds = get_type_hints(type(part))
+    kinds = _kinds_of(type(part))
     for name in part._kept:
         now = getattr(part, name)
         setattr(part, name, _restored(now, state[name.lstrip("_")], kinds.get(name, type(now)), data))
@@ -76,11 +81,13 @@ def plain(value: Any) -> Any:
         return value.state_dict()
     if is_dataclass(value):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, np.ndarray):
+        return value.copy()
     if isinstance(value, dict):
         return {key: plain(one) for key, one in value.items()}
     if isinstance(value, list | deque):
         return [plain(one) for one in value]
-    return tuple(map(plain, value)) if isinstance(value, tuple) else copy.deepcopy(value)
+    return tuple(map(plain, value)) if isinstance(value, tuple) else value
 
 
 def _restored(now: Any, state: Any, kind: Any, data: Any) -> Any:
@@ -95,16 +102,16 @@ def _restored(now: Any, state: Any, kind: Any, data: Any) -> Any:
 
 def revived(kind: Any, state: Any) -> Any:
     """The value of a ``kind``, a type or an annotation, of which `plain` made the ``state``."""
+    if state is None or isinstance(state, float | int):
+        return state
     inner = next((one for one in get_args(kind) if one is not NoneType), None)
-    if state is None:
-        return None
     if get_origin(kind) in (Union, UnionType):
         return revived(inner, state)
     if get_origin(kind) is list:
         return [revived(inner, one) for one in state]
     if is_dataclass(kind):
-        kinds = get_type_hints(kind)
+        kinds = _kinds_of(kind)
         return kind(**{name: revived(kinds[name], value) for name, value in state.items()})  # type: ignore[operator]
     if hasattr(kind, "_fields"):
-        return kind(*map(revived, get_type_hints(kind).values(), state))
+        return kind(*map(revived, _kinds_of(kind).values(), state))
     return copy.deepcopy(state)
