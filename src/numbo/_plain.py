@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from types import NoneType, UnionType
@@ -21,7 +21,7 @@ T = TypeVar("T")
 #: The type of an attribute that is part of a state.
 Saved = Annotated[T, "saved"]
 #: The declared types of the attributes of a class; finding them takes longer than restoring most parts.
-_kinds_of = cache(get_type_hints)
+_kinds_of: Callable[[Any], dict[str, Any]] = cache(get_type_hints)
 
 
 class Kept:
