@@ -202,16 +202,11 @@ def ahead_table(name: str, sampler: str, *marks: str) -> str:
     return markdown(table)
 
 
-def bbob_table(dimension: str, target: str) -> str:
-    """Expected running times to a target on COCO's functions, beside recorded ones."""
-    rows = [row for row in load(RESULTS / "bbob.jsonl") if row["dimension"] == int(dimension)]
-    return "\n".join(["", "", *time_table(rows, int(dimension), float(target)), "", ""])
-
-
-def bbob_targets(dimension: str) -> str:
-    """All targets on COCO's functions: how many are reached, and how soon beside the recorded lq-CMA-ES."""
-    rows = [row for row in load(RESULTS / "bbob.jsonl") if row["dimension"] == int(dimension)]
-    return "\n".join(["", "", *target_table(longest(rows), int(dimension)), "", ""])
+def bbob_table(dimension: str, target: str = "all") -> str:
+    """Expected running times to a target on COCO's functions, or to all, beside recorded ones."""
+    rows = longest([row for row in load(RESULTS / "bbob.jsonl") if row["dimension"] == int(dimension)])
+    lines = target_table(rows, int(dimension)) if target == "all" else time_table(rows, int(dimension), float(target))
+    return "\n".join(["", "", *lines, "", ""])
 
 
 def regret_table(name: str, trials: str) -> str:
@@ -553,7 +548,6 @@ FIGURES: dict[str, Callable[..., str]] = {
         rank_table,
         ahead_table,
         bbob_table,
-        bbob_targets,
         regret_table,
         spread_table,
         failure_table,
