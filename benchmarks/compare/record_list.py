@@ -369,7 +369,7 @@ def _run_biobj(path: Path, extent: Extent) -> None:
 ARCHIVE = "[COCO's archive](https://numbbo.github.io/data-archive), fcf61deb, BSD 3-clause"
 _OF_BBOB: dict[str, Any] = {
     "file": "bbob",
-    "ran": "29 November 2026",
+    "ran": "30 November 2026",
     "algorithm": "GSSBO",
     "mine": lambda row: row["sampler"] == "GSSBO",
     "ask": _ask,
