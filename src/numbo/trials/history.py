@@ -11,7 +11,7 @@ import numpy as np
 
 from numbo._plain import copied
 from numbo._rows import extended
-from numbo._types import Array, Mask, ObservationIndices, TrialPositions
+from numbo._types import Array, Indices, Mask, ObservationIndices, TrialPositions
 from numbo.trials.data import Data, finite_range
 from numbo.trials.ends import Ends
 from numbo.trials.front import NonDominated, closeness
@@ -134,20 +134,33 @@ class History:
 
     def refresh(self) -> None:
         """Recompute everything that is derived from the trials."""
-        d = self.trials.X.shape[1]
-        self.k = self.trials.Y.shape[1]
+        trials = self.trials
+        self.k = trials.Y.shape[1]
         self.several = self.k > 1
-        self.constrained = self.trials.C.shape[1] > 0
-        self.n = 0
-        self._rows: dict[str, Any] = {"X": np.empty((ROOM, d)), "positions": np.empty(ROOM, dtype=np.int64)}
-        self._rows |= {"y": np.empty(ROOM), "variance": np.empty(ROOM)}
+        self.constrained = trials.C.shape[1] > 0
         self._facts: dict[Any, tuple[int, Any]] = {}
         self.visits = Visits()
         self.ends = None if self._new_ends is None else self._new_ends()
         self.expected_at = 0
         self._stopped: list[int] = []
-        for t, key in enumerate(point_keys(self.trials.X)):
-            self._take(t, key)
+        keys = point_keys(trials.X)
+        stopped = trials.stopped if self.ends is not None else np.zeros(trials.n, dtype=bool)
+        plain = int(np.argmax(stopped)) if stopped.any() else trials.n
+        failed = trials.failed[:plain]
+        before: Indices = np.cumsum(~failed) - (~failed).astype(np.int64)
+        unasked = trials.origins[:plain] == UNASKED
+        marks = zip(keys[:plain], before.tolist(), failed.tolist(), unasked.tolist(), strict=True)
+        for t, (key, i, has_failed, is_unasked) in enumerate(marks):
+            self.visits.add(key, i, t, failed=has_failed, unasked=is_unasked)
+        told = np.flatnonzero(~failed)
+        self.n: int = len(told)
+        columns = {"X": trials.X[told], "y": trials.Y[told, 0], "variance": trials.variance[told], "positions": told}
+        self._rows: dict[str, Any] = {
+            name: extended(np.empty((ROOM, *rows.shape[1:]), dtype=rows.dtype), 0, rows)
+            for name, rows in columns.items()
+        }
+        for t in range(plain, trials.n):
+            self._take(t, keys[t])
 
     def _take(self, t: int, key: bytes) -> int:
         """Add the trial at position ``t``, at a point with this ``key``; the observation's index, -1 for a failure."""
