@@ -1,7 +1,7 @@
 """Copies of the parts of an optimizer, and their state as plain data: numbers, text, arrays, and containers of them.
 
-A part names the attributes that it keeps in a state (`Kept`). All else follows from its settings and the data, and is
-built again by whoever restores it.
+A part names the attributes that it keeps in a state (`Kept`), or declares them as `Saved`. All else follows from
+its settings and the data, and is built again by whoever restores it.
 """
 
 from __future__ import annotations

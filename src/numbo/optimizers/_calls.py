@@ -2,7 +2,8 @@
 
 After an interrupt, or an error, anything that a call has changed may be half done, except the trials: each was told, or
 was not (`numbo.trials.Trials`). So everything else is built again from them before the next call, and the optimizer
-continues as if the call had been complete, where its trial was told, or else as if it had never been made.
+continues as if the call had been complete, where its trial was told, or else as if it had never been made, but with
+models that are fitted anew.
 """
 
 from __future__ import annotations

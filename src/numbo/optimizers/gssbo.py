@@ -12,9 +12,9 @@ point, lines 5 to 17, and ends with the next point, line 3 (`numbo.rules.everywh
     12, 14 g is perturbed by N(0, sigma_d^2), and the criterion chooses the others       `numbo.selection.select_sign`
     15, 17 the GP is updated with the subset, or with all samples before the switch      `GPSearch.next_point`
 
-The default preset adds engines (`numbo.search.engine`), which make three of four suggestions or more: a local search in
-a trust region, and a population search. ``preset="paper"`` is the algorithm as published, and what failures and unclear
-noise need (`Probe`, `Again`).
+The default preset adds engines (`numbo.search.engine`), which make three of four suggestions or more, and one of
+two with several objectives: a local search in a trust region, and a population search. ``preset="paper"`` is the
+algorithm as published, and what failures and unclear noise need (`Probe`, `Again`).
 """
 
 from __future__ import annotations
@@ -175,8 +175,8 @@ class GSSBOSettings(GPSettings):
             enumerated.
         population: whether a population search (`numbo.search.population_search`) takes turns with the local search,
             after a region was given up, or as soon as a full quadratic foresees how observations rank; only with
-            ``trust_region``, and with one objective. It has no turns under noise, with constraints, or after trials
-            that were stopped.
+            ``trust_region``, and with one objective. It has no turns under noise, with constraints, a default or fixed
+            values, or after trials that were stopped.
         scouting: below 1. If trials are stopped early, this share of the reports of all trials, times the share of the
             cost that stopping has saved, is spent on space-filling points. A trial that is stopped soon costs little,
             so these are many points. By default 0.5. Without ``use_curves``, reports are not kept, so nothing is known

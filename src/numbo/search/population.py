@@ -2,8 +2,8 @@
 
 After Hansen (2019), "A Global Surrogate Assisted CMA-ES". Of each population, those points are evaluated that are best
 by the model (`numbo.models.quadratic`). As soon as the model ranks the newest observations as their values do, its
-values stand for those of the others, and the next population follows; otherwise the whole population is evaluated. The
-optimum of the model is a member of the next population.
+values stand for those of all, and the next population follows; otherwise the whole population is evaluated. The
+optimum of the model, and the best observation if it is new, are members of the next population.
 
 When a search starts, and whose turn it is, is another matter (`numbo.search.population_search`).
 """
@@ -88,8 +88,8 @@ class Population(Kept):
         self.distribution = Distribution.around(base[self.moved] if mean is None else mean, sigma)
         k = int(self.moved.sum())
         self.model = Quadratic(k)
-        #: Least standard deviations (k,) of discrete coordinates: of all populations, one in so many has another value
-        #: than the mean in each of them (after Hamano et al. 2022, "CMA-ES with Margin").
+        #: Least standard deviations (k,) of discrete coordinates, so large that a point has another value than the mean
+        #: in a coordinate with probability 1 / (k size + 1) (after Hamano et al. 2022, "CMA-ES with Margin").
         self._margin = 0.5 / space.sizes[self.moved] / NormalDist().inv_cdf(1.0 - 0.5 / (k * size + 1))
         self.told: list[tuple[int, int]] = []
         #: Points that take the place of drawn ones, by their numbers.

@@ -4,7 +4,8 @@ When a search has converged, the next one starts elsewhere, with a population tw
 observations are points of its model (`numbo.search.population`), by whomever they were proposed, but for a search that
 looks around on its own: where many optima lie in a funnel, whoever starts at the best of them does not leave it.
 
-The searches are a fold over the observations: they depend on their order, and on nothing else.
+The searches are a fold over the observations: they depend on their order, on who proposed them, and on when the local
+search gives up a region.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ LONG = 1000
 #: were not tried.
 ON_ITS_WAY = 0.02
 #: A population without a result of its points for so many observations is given up: it may have none that can be
-#: suggested. The next one is given twice as many, since results may be late. Not tuned
+#: suggested. Each time, later ones are given twice as many, since results may be late. Not tuned
 #: (`benchmarks/results/compare-given-up.md`).
 QUIET = 100
 #: Largest population; and the number of origins of a population.
@@ -62,7 +63,8 @@ MORE = np.array([1, 4, 16])
 MANY = 256
 #: Least number of coordinates that are moved.
 FEWEST = 2
-#: At most so many points of a population are pending at once, or half of it (`benchmarks/results/single-runs.md`).
+#: At most so many points of a population are pending at once, or half of it, and more as time goes by
+#: (`benchmarks/results/single-runs.md`).
 FEW = 4
 
 
@@ -85,9 +87,10 @@ class PopulationSearch(Kept, Engine):
 
     It starts when a full quadratic foresees how observations rank (`numbo.search.forecast`), in spaces of numbers, or
     when the local search has given up a region. From then on its share of the suggestions depends on what the searches
-    have brought lately (`Credit`); where ranks were foreseen, it has most of them as long as its model stands for most
-    evaluations. Where they were not, and nobody has gained much for long, a search looks around on its own, as long as
-    it comes nearer to the best value of others; the next one when there are twice as many observations.
+    have brought lately (`Credit`); the first search has most of them as long as its full quadratic stands for three
+    quarters of the evaluations and, where ranks were foreseen, at its start. Where they were not, and nobody has gained
+    much for long, a search looks around on its own, as long as it comes nearer to the best value of others; the next
+    one when there are twice as many observations.
 
     Args:
         beside: the local search.
@@ -105,7 +108,7 @@ class PopulationSearch(Kept, Engine):
     _looked_around: Saved[Around] = Around()
     #: Observations that are not taken in yet, with their origins.
     _waiting: Saved[list[tuple[int, int]]]
-    #: Numbers of starts and of populations so far.
+    #: One more than the number of restarts after a search has converged or was given up; and the number of populations.
     _starts: Saved[int] = 1
     _generation: Saved[int] = 0
     #: Number of observations when the present population began.

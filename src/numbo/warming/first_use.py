@@ -120,7 +120,7 @@ def _run(optimizer: Optimizer, trials: range, objective: Callable[[int, Any], fl
 
 def _use_seldom() -> None:
     """The kernels that only some paths of a search call: quadratic models and populations, crowds of pending points,
-    `SparseGP.observe`, and tables of arms."""
+    `observe` of a `SparseGP`, and tables of arms."""
     inverse_into(np.eye(2), 2, np.zeros((2, 2)))
     eigen(np.eye(2))
     observe(np.eye(2), np.eye(2), np.ones(2), 1.0)
