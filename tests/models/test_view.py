@@ -26,8 +26,8 @@ Z = make_points(11, 2, seed=5)
 Y = 40.0 + 6.0 * np.sin(5.0 * X[:, 0]) + X[:, 1]
 
 
-def surrogate(*, warp=False):
-    return Surrogate(np.zeros(2, dtype=bool), kernel="matern52", trend=True, additive=False, winsorize=False, warp=warp)
+def surrogate(**also):
+    return Surrogate(np.zeros(2, dtype=bool), kernel="matern52", trend=True, additive=False, winsorize=False, **also)
 
 
 def view_of(y=Y, acquisition=None, **fields):
