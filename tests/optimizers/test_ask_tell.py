@@ -16,7 +16,7 @@ from tests.helpers import MOSTLY, configured, history_of, over_seeds, reseeded, 
 
 from numbo import BBKB, BKB, GPUCB, GSSBO, SBPE, Categorical, Float, GSSBOSettings, Int, Space
 from numbo.optimizers._calls import STRANGERS
-from numbo.optimizers.base import STATE_FORMAT
+from numbo.optimizers.base import PARTS_OF_STATE, STATE_FORMAT
 from numbo.rules import everywhere
 from numbo.run.availability import PROBED, SOON
 
@@ -173,6 +173,17 @@ def test_a_state_of_another_format_is_refused_in_one_sentence(make, other):
         type(opt).from_state_dict(state)
     with pytest.raises(ValueError, match=rf"^Cannot restore {name} from a state of format None: "):
         type(opt).from_state_dict({})
+
+
+def test_what_is_no_whole_state_is_refused_in_one_sentence(make):
+    opt = drive(make(MIXED, seed=2), 3)
+    with pytest.raises(ValueError, match=r"^state must be a mapping that state_dict\(\) has returned; got 3\.$"):
+        type(opt).from_state_dict(3)
+    state = opt.state_dict()
+    assert state.keys() == PARTS_OF_STATE | {"format"}
+    for part in PARTS_OF_STATE:
+        with pytest.raises(ValueError, match=rf"^state must be .*; it has no {part!r}\.$"):
+            type(opt).from_state_dict({key: value for key, value in state.items() if key != part})
 
 
 def test_a_batch_is_all_different_and_pending_until_told(make):

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 #: Version of the result of `Optimizer.state_dict`.
 STATE_FORMAT = 19
+#: What a state has in addition to its format.
+PARTS_OF_STATE = frozenset({"optimizer", "arguments", "settings", "run", "asked", "model"})
 #: Number of points of the initial design where there are earlier studies, of which they choose the first.
 AFTER_OTHERS = 4
 #: Arguments of constructors that are no settings, but cannot be changed either.
@@ -431,9 +433,13 @@ class Optimizer(Port):
         """An optimizer that continues exactly from a saved state.
 
         Raises:
-            ValueError: for a state of another algorithm, or of a version of numbo with another format.
+            ValueError: for what is no state, or one of another algorithm, or of a version of numbo with another format.
         """
+        if not isinstance(state, Mapping):
+            raise ValueError(f"state must be a mapping that state_dict() has returned; got {state!r}.")
         _checks.state_format(cls.__name__, state, STATE_FORMAT)
+        if lost := PARTS_OF_STATE - state.keys():
+            raise ValueError(f"state must be as state_dict() has returned it; it has no {min(lost)!r}.")
         if state["optimizer"] != cls.__name__:
             raise ValueError(f"Cannot restore {cls.__name__} from a state saved by {state['optimizer']}.")
         run = state["run"]
