@@ -82,6 +82,11 @@ def test_a_state_is_plain_and_makes_the_same_again_of_the_same_kinds():
     assert [type(twin.later), *map(type, twin.values)] == [Pair, Value]  # as the class declares them
 
 
+def test_annotations_may_be_evaluated_or_not():
+    late = type("Late", (Kept,), {"__annotations__": {"x": Saved[int], "y": int, "z": "Saved[int]"}})
+    assert late._kept == ("x", "z")
+
+
 def test_what_follows_from_a_state_is_built_from_it_and_the_data():
     class Sum(Kept):
         _kept = ("count",)

@@ -36,8 +36,7 @@ class Kept:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        declared = (name for name, kind in inspect.get_annotations(cls).items() if str(kind).startswith("Saved["))
-        cls._kept = (*cls._kept, *declared)
+        cls._kept = (*cls._kept, *(name for name, kind in inspect.get_annotations(cls).items() if _is_saved(kind)))
 
     def state_dict(self) -> dict[str, Any]:
         """The state that does not follow from settings and data, as plain data."""
@@ -49,6 +48,11 @@ class Kept:
 
     def _rebuild(self, state: Mapping[str, Any], data: Any) -> None:
         """Build what follows from ``state`` and ``data`` by the original steps, so that every bit is the same again."""
+
+
+def _is_saved(kind: Any) -> bool:
+    """Whether an annotation is `Saved`: text, where annotations are not evaluated, or a type."""
+    return kind.startswith("Saved[") if isinstance(kind, str) else "saved" in getattr(kind, "__metadata__", ())
 
 
 def copied(part: T, own: tuple[type, ...] = (dict, list)) -> T:

@@ -50,12 +50,13 @@ class Draw(NamedTuple):
     assumed: PointNumbers
 
 
+#: No points, and how the dictionary of a model without points was drawn.
 NONE = np.empty(0, dtype=np.int64)
 NOT_DRAWN = Draw(NONE, NONE, NONE)
 
 
 class Base(Kept):
-    """The posterior at a feedback: a value, which never changes. `taking_in` makes the next one.
+    """The posterior at a feedback: a value, which changes only when it is restored. `taking_in` makes the next one.
 
     Points and atoms of its model are identified by the numbers of `numbo.trials.pulls.Pulls`.
 

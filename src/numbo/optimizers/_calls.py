@@ -24,7 +24,7 @@ from numbo.models.trust import contradicted, disagreement
 from numbo.run.failures import Trouble
 from numbo.run.situation import Situation
 from numbo.spaces import Domain
-from numbo.trials import Goal, History, point_key
+from numbo.trials import Curve, Goal, History, point_key
 from numbo.trials.record import Record
 from numbo.trials.stated import too_large
 
@@ -87,9 +87,9 @@ class Intake:
         outputs = self.goal.outputs(value)
         variance = 0.0 if std is None else self._deviation(std) ** 2
         limits = self.goal.constrained(constraints)
-        curve = self.goal.curve(reports)
+        curve = self.curve(reports)
         paid = math.nan if cost is None else self._cost(cost)
-        return Record(params, x, outputs, variance, limits, curve if self.reports else None, paid)
+        return Record(params, x, outputs, variance, limits, curve, paid)
 
     def records(self, params: Sequence[Any], value: Any, std: Any, constraints: Any, cost: Any) -> list[Record]:
         """The checked data of several trials."""
@@ -104,6 +104,11 @@ class Intake:
             raise ValueError(f"tell got {given}; they must match.")
         rows = zip(params, values, stds, limits, costs, strict=True)
         return [self.record(p, y, std, limit, None, paid) for p, y, std, limit, paid in rows]
+
+    def curve(self, reports: Mapping[Any, Any] | None) -> Curve | None:
+        """The curve of a trial's reports by step; None if reports are not kept. Raises as `Optimizer.tell`."""
+        curve = self.goal.curve(reports)
+        return curve if self.reports else None
 
     def _deviation(self, std: Any) -> float:
         if not self.capabilities.std:

@@ -339,7 +339,7 @@ class Optimizer(Port):
         key = pending_key(history, self.space, params, key)
         step = _checks.finite("step", step)
         value = _checks.objective(value if value is not None else math.nan)
-        history.pending[key] = history.pending[key].reporting(self._run.curve({step: value}))
+        history.pending[key] = history.pending[key].reporting(self._intake.curve({step: value}))
 
     def exclude(self, params: Any) -> None:
         """Never suggest ``params`` again, and learn nothing from them."""

@@ -190,7 +190,7 @@ class Port(Inspectable):
         Raises:
             ValueError: if ``params`` do not lie in the space.
         """
-        return self._run.pending_point(params, origin, self._run.curve(reports), cost)
+        return self._run.pending_point(params, origin, self._intake.curve(reports), cost)
 
     def hold_only(self, points: Mapping[Hashable, Pending]) -> None:
         """Make these points pending, oldest first, and no others."""

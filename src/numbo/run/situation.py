@@ -266,15 +266,6 @@ class Situation:
         """The user's point ``params`` as a pending point."""
         return Pending.of(self.space.encode(params), params, origin, curve, cost)
 
-    def curve(self, reports: Mapping[Any, Any] | None) -> Curve | None:
-        """The curve of a trial's reports by step; None if curves are not used.
-
-        Raises:
-            ValueError: if ``reports`` are no mapping, or a step is no finite number.
-        """
-        curve = self.goal.curve(reports)
-        return None if self.history.ends is None else curve
-
     def dormant(self, rng: np.random.Generator) -> Array | None:
         """Values (m, d) for inactive coordinates, in case they become active: from the best points, and random ones.
 

@@ -264,7 +264,7 @@ class Population(Kept):
         resolution = FLAT * (abs(last[-1]) + TINY * (max(self._best) - min(self._typical)))
         if len(self._best) >= flat and max(last) - min(last) <= resolution:
             return True
-        enough = 100 + int(100 * k**1.5 / self.size)
+        enough = 100 + int(100 * k * math.sqrt(k) / self.size)
         if len(self._best) < 2 * enough:
             return False
         span = max(enough, len(self._best) // 5)

@@ -244,8 +244,7 @@ class History:
 
     def values(self, n: int | None = None, output: int = 0) -> Array:
         """The first ``n`` values of an ``output``, made finite for a model (`finite_range`)."""
-        values = self.output(output)[:n]
-        return values if np.isfinite(values).all() else finite_range(values)
+        return finite_range(self.output(output)[:n])
 
     def outputs(self, rows: ObservationIndices | slice = EVERY) -> Array:
         """All outputs of some observations ``rows (m,)`` or of all, made finite for a model."""

@@ -30,6 +30,7 @@ class PendingPoints(UserDict[Hashable, Pending]):
     def _forget(self) -> None:
         self._keys: dict[bytes, dict[Hashable, None]] | None = None
         self._X: Array | None = None
+        self._origins: Indices | None = None
 
     def __setitem__(self, key: Hashable, point: Pending) -> None:
         keys = self._keys
@@ -85,4 +86,6 @@ class PendingPoints(UserDict[Hashable, Pending]):
     @property
     def origins(self) -> Indices:
         """Their origins (p,)."""
-        return np.array([point.origin for point in self.values()], dtype=np.int64)
+        if self._origins is None:
+            self._origins = np.array([point.origin for point in self.values()], dtype=np.int64)
+        return self._origins
