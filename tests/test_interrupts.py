@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import gc
-import os
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from types import FrameType
 
 import numpy as np
 import pytest
 
-import numbo
 from numbo import BBKB, GSSBO, Float, Int
 from numbo._interrupts import interrupts_get_out, raise_interrupt
 from numbo.models import ExactGP
 from numbo.run.situation import Situation
 from tests.helpers import LONGER, Early
+from tests.strikes import interrupted
 
-#: The package's own files: those of others may lie in a folder called numbo, too.
-PACKAGE = str(Path(numbo.__file__).parent) + os.sep
 SPACE = {"x": Float(-2, 2), "y": Float(-2, 2), "z": Float(0, 1)}
 
 
@@ -108,47 +104,22 @@ def test_interrupts_get_out_and_nothing_told_is_lost(cls, alarm):
     opt.ask()
 
 
-class Interrupted(BaseException):
-    """Stands for an interrupt at a chosen place."""
-
-
 def test_a_half_finished_call_is_repaired_to_what_was_told():
     """At whatever line of `tell` and `ask` an interrupt strikes; every third one, but for `make soak`."""
-    lines = 0
 
-    def run(at):
-        nonlocal lines
+    def begun():
         opt = GSSBO({"x": Float(0, 1), "k": Int(0, 300)}, seed=0, n_initial=3)
         for i in range(6):
             opt.tell({"x": i / 7, "k": i}, float(i))
         p = opt.ask()
-        lines, values = 0, [6.0, None]
 
-        def trace(frame, event, argument):
-            nonlocal lines
-            if not frame.f_code.co_filename.startswith(PACKAGE):
-                return None
-            if event == "line":
-                lines += 1
-                if lines == at:
-                    sys.settrace(None)
-                    raise Interrupted
-            return trace
+        def call():
+            opt.tell(p, 6.0)
+            opt.tell({"x": 0.5, "k": 4}, None)
 
-        before = sys.gettrace()  # that of a coverage measurement
-        sys.settrace(trace)
-        try:
-            opt.tell(p, values[0])
-            opt.tell({"x": 0.5, "k": 4}, values[1])
-        except Interrupted:
-            pass
-        finally:
-            sys.settrace(before)
-        return opt
+        return opt, call
 
-    run(0)
-    for at in range(1, lines + 1, 3 if LONGER == 1 else 1):
-        opt = run(at)
+    for opt in interrupted(begun, 3 if LONGER == 1 else 1):
         told = opt.n_told
         fresh = GSSBO({"x": Float(0, 1), "k": Int(0, 300)}, seed=0, n_initial=3)
         assert 6 <= told <= 8
