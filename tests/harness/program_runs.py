@@ -411,7 +411,8 @@ class Runner:
         figures = self.check_branches()
         figures |= self.check_again()
         self.check_learned(warned)
-        kinds = Counter(re.sub(r"\btrial \d+|\b\d+ of \d+", "#", text.split("; trial ")[0]) for text in warned)
+        counts = r"\btrial \d+|\b\d+ of \d+|(?<== )\S+(?= is not in )"  # the rest says of what it warns
+        kinds = Counter(re.sub(counts, "#", text.split(", and was asked for")[0]) for text in warned)
         for words, count in kinds.items():
             if count > 1:
                 self.breaks("warning", -1, f"{count} times: {words}")
