@@ -6,15 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, somersd
 
-from numbo.models.quadratic import BETTER, HEAVIEST, Frame, Quadratic, rank_correlation
+from numbo.models.quadratic import BETTER, HEAVIEST, Quadratic, rank_correlation
 from numbo.spaces import Corners
-
-
-def frame(d: int) -> Frame:
-    """A frame that is neither centred at 0 nor along the axes."""
-    rng = np.random.default_rng(1)
-    axes = np.linalg.qr(rng.standard_normal((d, d)))[0]
-    return Frame(rng.random(d), axes * rng.uniform(1.0, 4.0, d), rng.uniform(0.2, 2.0, d))
 
 
 def concave(d: int, seed: int = 0):
@@ -52,7 +45,7 @@ def test_predictions_are_those_of_least_squares_on_the_better_three_quarters_wei
     model = Quadratic(4)
     for x, value in zip(X, y, strict=True):
         model.add(x, float(value))
-    model.refresh(frame(4))
+    model.refresh()
     kept = 2 * 15  # two points for each coefficient of the full quadratic
     X, y = X[-kept:], y[-kept:]
     coefficients = terms(X, kind).shape[1]
@@ -69,7 +62,7 @@ def test_a_quadratic_is_found_from_enough_points(d):
     f, top = concave(d)
     rng = np.random.default_rng(0)
     model = told(Quadratic(d), rng.random((4 * d * d + 10, d)), f)
-    model.refresh(frame(d))
+    model.refresh()
     Z = rng.random((30, d))
     np.testing.assert_allclose(model.values(Z), [f(z) for z in Z], atol=1e-5)
     np.testing.assert_allclose(model.largest(np.full(d, 0.5), Corners.of_cube(d)), top, atol=1e-5)
@@ -83,7 +76,7 @@ def test_points_between_two_fits_count_as_in_a_fit_with_their_weights():
     model = Quadratic(3)
     for x, value in zip(X[:19], y[:19], strict=True):
         model.add(x, float(value))
-    model.refresh(frame(3))
+    model.refresh()
     used = np.argsort(-y[:19])[: int(BETTER * 19)]
     limit = y[used].min()
     weights = np.linspace(HEAVIEST, 1.0, len(used))
@@ -104,13 +97,31 @@ def test_fits_are_made_anew_once_enough_points_are_new():
     f, _ = concave(3)
     rng = np.random.default_rng(0)
     model = told(Quadratic(3), rng.random((40, 3)), f)
-    model.refresh(frame(3))
-    far = Frame(np.full(3, 9.0), np.eye(3), np.ones(3))
-    model.refresh(far)
-    assert model.state_dict()["frame"][0][0] != 9.0
-    told(model, rng.random((2, 3)), f)
-    model.refresh(far)
-    assert model.state_dict()["frame"][0][0] == 9.0
+    model.refresh()
+    for new in (1, 0, 1):  # a twentieth of the 20 points that are kept is one
+        told(model, rng.random((1, 3)), f)
+        model.refresh()
+        assert model.state_dict()["new"] == new
+
+
+@pytest.mark.parametrize("rotated", [False, True])
+def test_a_narrow_valley_is_found_from_points_along_it(rotated):
+    """Curvatures differ by a factor of a million, and points lie where values are similar."""
+    d = 6
+    rng = np.random.default_rng(4)
+    steep = 10.0 ** np.linspace(0.0, 6.0, d)
+    axes = np.linalg.qr(rng.standard_normal((d, d)))[0] if rotated else np.eye(d)
+    top = rng.uniform(0.4, 0.6, d)
+
+    def f(x):
+        return -np.sum(steep * (axes @ (x - top)) ** 2)
+
+    X = top + 0.3 * rng.standard_normal((120, d)) / np.sqrt(steep) @ axes
+    model = told(Quadratic(d), X[: 120 if rotated else 20], f)
+    model.refresh()
+    assert model.full == rotated
+    np.testing.assert_allclose(model.values(X), [f(x) for x in X], atol=1e-6)
+    np.testing.assert_allclose(f(model.largest(np.full(d, 0.5), Corners.of_cube(d))), 0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize("n", [2, 10, 45, 47])
@@ -122,13 +133,13 @@ def test_a_restored_model_is_the_same_to_the_bit_and_goes_on_so(n):
     for x, value in zip(X[:n], y[:n], strict=True):
         model.add(x, value)
         if len(model.newest(100)[1]) % 5 == 0:
-            model.refresh(frame(4))
+            model.refresh()
     twin = Quadratic(4)
     twin.restore(model.state_dict())
     for one in (model, twin):
         for x, value in zip(X[n:], y[n:], strict=True):
             one.add(x, value)
-        one.refresh(frame(4))
+        one.refresh()
     np.testing.assert_array_equal(twin.values(X), model.values(X))
 
 
@@ -137,7 +148,7 @@ def test_the_optimum_in_a_box_is_not_worse_than_a_dense_search():
     for seed in range(5):
         f, _ = concave(3, seed)
         model = told(Quadratic(3), rng.random((60, 3)), f)
-        model.refresh(frame(3))
+        model.refresh()
         box = Corners(np.zeros(3), np.full(3, 0.3))
         found = model.largest(np.full(3, 0.1), box)
         assert box.hold(found[None]).all()
@@ -146,13 +157,13 @@ def test_the_optimum_in_a_box_is_not_worse_than_a_dense_search():
 
 def test_without_a_maximum_the_optimum_lies_at_the_bounds():
     model = told(Quadratic(2), np.random.default_rng(0).random((40, 2)), lambda x: (x[0] - 0.4) ** 2 + x[1])
-    model.refresh(frame(2))
+    model.refresh()
     np.testing.assert_array_equal(model.largest(np.array([0.5, 0.5]), Corners.of_cube(2)), [1.0, 1.0])
 
 
 def test_many_coordinates_have_no_mixed_terms():
     model = told(Quadratic(60), np.random.default_rng(0).random((400, 60)), lambda x: -x @ x)
-    model.refresh(Frame(np.full(60, 0.5), np.eye(60), np.ones(60)))
+    model.refresh()
     assert model.kept == 2 * 121
     assert not model.full
     np.testing.assert_allclose(model.values(np.full((1, 60), 0.25)), -3.75, atol=1e-6)
@@ -176,7 +187,7 @@ def test_old_points_are_forgotten_without_a_refresh(fitted):
     for k, x in enumerate(rng.random((500, 2))):
         model.add(x, float(x.sum()))
         if fitted and k == 5:
-            model.refresh(Frame(np.full(2, 0.5), np.eye(2), np.ones(2)))
+            model.refresh()
     assert len(model.state_dict()["y"]) <= 3 * model.kept
     twin = Quadratic(2)
     twin.restore(model.state_dict())
@@ -187,7 +198,7 @@ def test_old_points_are_forgotten_without_a_refresh(fitted):
 
 def test_a_model_that_interpolates_its_points_is_not_determined():
     model = told(Quadratic(8), np.random.default_rng(0).random((9, 8)), lambda x: float(x.sum()))
-    model.refresh(Frame(np.full(8, 0.5), np.eye(8), np.ones(8)))
+    model.refresh()
     assert model.fitted
     assert not model.determined
     told(model, np.random.default_rng(1).random((8, 8)), lambda x: float(x.sum()))

@@ -3,8 +3,9 @@
     q(x) = c + g^T z + sum_i a_i z_i^2 + sum_{i<j} b_ij z_i z_j,        z = T (x - m)
 
 It is fitted to the better three quarters of the newest points by least squares, weighted by rank. With few points it is
-linear, with more it has squares, and with enough of them it is full. The frame, an origin ``m`` and a linear map ``T``,
-makes the regression well conditioned when points lie close together or along a valley.
+linear, with more it has squares, and with enough of them it is full. ``m`` is the best of these points, and ``T`` makes
+their spread the same along all principal axes, or along all coordinates if there are no mixed terms. So the regression
+is well conditioned when points lie close together or along a valley.
 
 Between two fits the inverse of the normal matrix takes points in by rank-one updates, O(df^2), where a fit is O(n df^2)
 for ``df`` coefficients: 231 in 20 dimensions, 861 in 40.
@@ -12,10 +13,9 @@ for ``df`` coefficients: 231 in 20 dimensions, 861 in 40.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +45,8 @@ MOST = 1_100
 GROWTH = 0.05
 #: Ridge, relative to the mean of the diagonal of the normal matrix.
 RIDGE = 1e-9
+#: Least spread along an axis or a coordinate, relative to the largest.
+THINNEST = 1e-7
 #: Values are clipped at this.
 LARGEST = 1e150
 #: Predictions rank observations as their values do if Kendall's tau is at least this
@@ -52,15 +54,6 @@ LARGEST = 1e150
 GATE = 0.85
 #: Steps of the descent to the largest value in a box.
 SWEEPS = 60
-
-
-class Frame(NamedTuple):
-    """Coordinates of a regression: ``z = (x - origin) @ full`` for the full quadratic, ``(x - origin) / scales`` for
-    the others. The columns of ``full`` are orthogonal."""
-
-    origin: Array
-    full: Array
-    scales: Array
 
 
 class Quadratic(Kept):
@@ -72,8 +65,8 @@ class Quadratic(Kept):
     """
 
     _kept = ("_X", "_y")
-    #: The frame of the last fit, and the number of points since then.
-    _frame: Saved[Frame | None] = None
+    #: Whether there is a model, and the number of points since its last fit.
+    fitted: Saved[bool] = False
     _new: Saved[int] = 0
 
     def __init__(self, d: int, growth: float = GROWTH) -> None:
@@ -92,11 +85,6 @@ class Quadratic(Kept):
     @property
     def _largest(self) -> int:
         return FULL if self._sizes[FULL] <= MOST else SQUARES
-
-    @property
-    def fitted(self) -> bool:
-        """Whether there is a model."""
-        return self._frame is not None
 
     @property
     def determined(self) -> bool:
@@ -123,11 +111,11 @@ class Quadratic(Kept):
         self._X.append(x)
         self._y.append(y)
         self._new += 1
-        if self._frame is None:
+        if not self.fitted:
             del self._X[: -self.kept]
             del self._y[: -self.kept]
         elif self._new > 2 * self.kept:
-            self._fit(self._frame)  # so that old points are forgotten
+            self._fit()  # so that old points are forgotten
         else:
             self._take_in(x, y)
 
@@ -137,16 +125,16 @@ class Quadratic(Kept):
 
     # -- fitting -------------------------------------------------------------------------------------------------
 
-    def refresh(self, frame: Frame) -> None:
-        """Fit the model in this ``frame``, if there are enough points, and enough has changed since the last fit."""
+    def refresh(self) -> None:
+        """Fit the model, if there are enough points, and enough has changed since the last fit."""
         n = len(self._y)
         if n < FEWEST:
             return
         stale = self._new > self._growth * min(n, self.kept)
-        if self._frame is None or stale or self._kind(n) != self._kind_fitted:
-            self._fit(frame)
+        if not self.fitted or stale or self._kind(n) != self._kind_fitted:
+            self._fit()
 
-    def _fit(self, frame: Frame) -> None:
+    def _fit(self) -> None:
         self._X = self._X[-self.kept :]
         self._y = self._y[-self.kept :]
         n = len(self._y)
@@ -155,17 +143,14 @@ class Quadratic(Kept):
         y = np.array(self._y)
         used = max(int(BETTER * n), min(n, self._sizes[kind] + 2))
         rows = np.argsort(-y, kind="stable")[:used]
-        T = frame.full if kind == FULL else np.diag(1.0 / frame.scales)
-        Z = np.einsum("nj,ji->ni", X[rows] - frame.origin, T)
-        size = math.sqrt(float(np.mean(Z**2))) or 1.0
         self._kind_fitted = kind
-        self._origin = frame.origin
-        self._T = T / size
+        self._origin = X[rows[0]]
+        self._T = _whitening(X[rows] - self._origin, kind)
         self._losses = -y[rows]
         self._best = float(y[rows[0]])
         self._spread = float(y[rows[0]] - y[rows[-1]]) or 1.0
         weights = np.linspace(HEAVIEST, 1.0, used)
-        A = self._features(Z / size)
+        A = self._features(self._coordinates(X[rows]))
         b = np.einsum("ni,n->i", A, (y[rows] - self._best) / self._spread * weights)
         L, positive = precision_factor(A, weights, RIDGE * float(np.sum(A**2 * weights[:, None])) / len(b))
         if not positive:
@@ -178,7 +163,7 @@ class Quadratic(Kept):
         self._P = np.zeros_like(L)
         inverse_into(R, len(b), self._P)
         self._P += np.tril(self._P, -1).T
-        self._frame = frame
+        self.fitted = True
         self._new = 0
 
     def _take_in(self, x: Array, y: float) -> None:
@@ -250,11 +235,11 @@ class Quadratic(Kept):
     # -- state -------------------------------------------------------------------------------------------------
 
     def _rebuild(self, state: Mapping[str, Any], data: Any) -> None:
-        if self._frame is None:
+        if not self.fitted:
             return
         later = [self._X.pop() for _ in range(self._new)]
         values = [self._y.pop() for _ in range(self._new)]
-        self._fit(self._frame)
+        self._fit()
         while later:
             self.add(later.pop(), values.pop())
 
@@ -262,6 +247,22 @@ class Quadratic(Kept):
 def coefficients_of(d: int) -> int:
     """Number of coefficients of a full quadratic in ``d`` dimensions."""
     return (d + 1) * (d + 2) // 2
+
+
+def _whitening(offsets: Array, kind: int) -> Array:
+    """A map (d, d) with orthogonal columns after which the ``offsets (n, d)`` have the same size along each axis."""
+    if kind != FULL:
+        spread = np.sqrt(np.mean(offsets**2, axis=0))
+        return np.diag(1.0 / _not_thin(spread))
+    values, axes = eigen(np.einsum("ni,nj->ij", offsets, offsets) / len(offsets))
+    out: Array = axes / _not_thin(np.sqrt(np.maximum(values, 0.0)))
+    return out
+
+
+def _not_thin(spread: Array) -> Array:
+    """The ``spread (d,)``, each at least `THINNEST` of the largest; ones if there is none."""
+    largest = float(spread.max())
+    return np.maximum(spread, THINNEST * largest) if largest > 0.0 else np.ones_like(spread)
 
 
 def _climb(gradient: Array, H: Array, origin: Array, start: Array, corners: Corners) -> Array:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 #: Version of the result of `Optimizer.state_dict`.
-STATE_FORMAT = 19
+STATE_FORMAT = 20
 #: What a state has in addition to its format.
 PARTS_OF_STATE = frozenset({"optimizer", "arguments", "settings", "run", "asked", "model"})
 #: Number of points of the initial design where there are earlier studies, of which they choose the first.

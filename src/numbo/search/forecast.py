@@ -14,7 +14,7 @@ import numpy as np
 
 from numbo._plain import Kept
 from numbo._types import Array
-from numbo.models.quadratic import GATE, LARGEST, MOST, Frame, Quadratic, coefficients_of, rank_correlation
+from numbo.models.quadratic import GATE, LARGEST, MOST, Quadratic, coefficients_of, rank_correlation
 from numbo.spaces import Space
 
 #: So many of the newest predictions are looked at.
@@ -31,7 +31,6 @@ class Forecast(Kept):
 
     def __init__(self, d: int) -> None:
         self._model = Quadratic(d, growth=GROWTH)
-        self._frame = Frame(np.full(d, 0.5), np.eye(d), np.ones(d))
         #: Predictions and values.
         self._pairs = deque[tuple[float, float]](maxlen=LOOKED_AT)
 
@@ -44,7 +43,7 @@ class Forecast(Kept):
             self._pairs.append((float(self._model.values(x[None])[0]), y))
         self._model.add(x, y)
         if self._model.full:
-            self._model.refresh(self._frame)
+            self._model.refresh()
 
     @property
     def holds(self) -> bool:

@@ -18,7 +18,7 @@ import numpy as np
 from numbo._plain import Kept, Saved
 from numbo._types import Array, Mask
 from numbo.kernels.tables import table_sums
-from numbo.models.quadratic import GATE, Frame, Quadratic
+from numbo.models.quadratic import GATE, Quadratic
 from numbo.search.distribution import Constants, Distribution
 from numbo.spaces import INACTIVE, Corners, Space
 from numbo.trials import History, point_key
@@ -142,7 +142,7 @@ class Population(Kept):
         for x, value in zip(self._inner(X[alike]), y[alike].tolist(), strict=True):
             self.model.add(x, value)
         if not self.model.fitted:
-            self.refresh()
+            self.model.refresh()
 
     def see(self, value: float) -> None:
         """Take in a value of another search, if this one is on its own."""
@@ -165,14 +165,9 @@ class Population(Kept):
         """Whether the model ranks the newest observations as their values do, and does not just interpolate them."""
         if not self.model.determined:
             return False
-        self.refresh()
+        self.model.refresh()
         count = max(LOOKED_AT, int(min(1.2 * len(self.told), 0.75 * self.size)))
         return self.model.tau(count) >= GATE
-
-    def refresh(self) -> None:
-        """Fit the model anew, if it has enough new points."""
-        now = self.distribution
-        self.model.refresh(Frame(now.mean, now.whitening, now.deviations))
 
     def advance(self, history: History, X: Array, i: int) -> None:
         """The next population, by the values of the present one, which observation ``i`` completes.
@@ -196,7 +191,7 @@ class Population(Kept):
         self._due = 1
         self._injected.clear()
         if self.model.fitted:
-            self.refresh()
+            self.model.refresh()
             mean = self.distribution.mean
             largest = self.model.largest(mean, Corners.of_cube(len(mean)))
             self._injected[OPTIMUM] = self.distribution.within_reach(largest)
