@@ -164,6 +164,9 @@ def test_no_order_of_calls_breaks_a_searcher(name, names, events, modes, bounds,
     met = ~(failed | (trials["C"] > 0.0).any(axis=1))
     if len(metrics) > 1:
         met &= trials["final"]  # a front has no trials that were stopped
-    assert bool(best) == met.any()
+    sure = met
+    if len(metrics) > 1:  # of a constraint that is unknown, others at the same point may say that it is violated
+        sure = met & ~np.isnan(trials["C"]).any(axis=1)
+    assert sure.any() <= bool(best) <= met.any()
     for point in best:
         assert any(met[t] for t, params in enumerate(trials["params"]) if params == point)
