@@ -436,7 +436,7 @@ class KnownSpace:
             self._record(self._alike)
             self._alike = None
         twin = copy.copy(self)
-        twin.usage = self.usage.copy()
+        twin.usage = copy.copy(self.usage)
         twin._latest = dict(self._latest)
         twin._widest = dict(self._widest)
         twin._refused = set(self._refused)

@@ -55,11 +55,12 @@ def _is_saved(kind: Any) -> bool:
     return kind.startswith("Saved[") if isinstance(kind, str) else "saved" in getattr(kind, "__metadata__", ())
 
 
-def copied(part: T, own: tuple[type, ...] = (dict, list)) -> T:
-    """A copy of a ``part`` with copies of its attributes of some types; all others are shared."""
+def copied(part: T) -> T:
+    """A copy of a ``part`` with its own dicts, lists, arrays and parts that have a ``__copy__``; the rest is shared."""
     twin: T = object.__new__(type(part))
     for name, value in vars(part).items():
-        vars(twin)[name] = copy.copy(value) if isinstance(value, own) else value
+        own = isinstance(value, dict | list) or hasattr(type(value), "__copy__")
+        vars(twin)[name] = copy.copy(value) if own else value
     return twin
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import numpy as np
@@ -93,7 +94,7 @@ def test_a_batch_that_is_dropped_was_never_pulled():
 def test_a_copy_of_a_batch_has_its_pulls_and_goes_its_own_way():
     batch = Batch(base())
     batch.pull(4, X[4])
-    twin, LV = batch.copy(), batch.LV.copy()
+    twin, LV = copy.copy(batch), batch.LV.copy()
     direction = twin.pull(20, X[20])
     assert (batch.pulls, twin.pulls) == ([4], [4, 20])
     np.testing.assert_array_equal(batch.LV, LV)
@@ -164,7 +165,7 @@ def test_pulls_that_are_noted_one_by_one_are_conditioned_on_as_all_at_once():
         same(posterior[2:], whole[2:])
     empty = noted([])
     assert empty.joint(X).posterior is empty.base.posterior
-    same(batch.copy().joint(X).posterior[2:], posterior[2:])
+    same(copy.copy(batch).joint(X).posterior[2:], posterior[2:])
 
 
 def test_of_many_pulls_the_older_ones_are_represented_by_some_of_them(monkeypatch):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -206,7 +208,7 @@ def test_a_copy_goes_its_own_way():
     records = list(trials(60))
     usage = found(records[:40])
     before = usage.conditions(DIMENSIONS)
-    twin = usage.copy()
+    twin = copy.copy(usage)
     others = list(trials(60, seed=1))[40:]  # which use other parameters than those that come here
     twin.add(others)
     assert twin.conditions(DIMENSIONS) == found(records[:40] + others).conditions(DIMENSIONS)

@@ -162,10 +162,9 @@ class Batch(Kept):
         self._embedded: dict[int, Array] = {}  # points that are none of the base
         self._joint: _Joint | None = None
 
-    def copy(self) -> Batch:
-        """The same pulls, to which others may be added."""
-        twin = copied(self, (dict, list, np.ndarray))
-        twin._joint = None
+    def __copy__(self) -> Batch:
+        twin = copied(self)
+        twin._joint = None  # which pulls are added to
         return twin
 
     def note(self, number: int, variance: float) -> None:

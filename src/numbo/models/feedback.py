@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from numbo._plain import Kept, Saved
+from numbo._plain import Kept, Saved, copied
 from numbo._types import Array, Indices, Mask, PointNumbers
 from numbo.kernels.acquisition import UCB, Acquisition, Success
 from numbo.models.batch_model import Base, Batch, Draw, Joint
@@ -396,10 +396,8 @@ class FeedbackModel(Kept):
 
     def settled(self, history: History, rng: np.random.Generator) -> FeedbackModel:
         """A model of all observations of a history in which nothing is pending; this one is not changed."""
-        twin = copy.copy(self)
-        twin.batch = self.batch.copy()
+        twin = copied(self)
         twin.kernel = copy.deepcopy(self.kernel)
-        twin.pulls = self.pulls.copy()
         twin.one_by_one = False  # the batch is taken in at once
         if twin.window > 0:
             twin.forget(0)

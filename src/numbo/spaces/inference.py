@@ -67,6 +67,8 @@ class Usage:
     trial uses; rows of new parameters are copied from it.
     """
 
+    __copy__ = copied
+
     def __init__(self) -> None:
         self._column: dict[str, int] = {"": 0}
         self._with = _Values(1)
@@ -125,18 +127,14 @@ class Usage:
         later._count(0)
         return later
 
-    def copy(self) -> Usage:
-        """An independent one."""
-        return copied(self, (dict, list, np.ndarray, _Values))
-
     def _grow(self, n: int, d: int) -> None:
         rows, columns = self._rows.shape
         if n > rows or d > columns:
             more = np.full((2 * n if n > rows else rows, d), np.nan)
             more[:rows, :columns] = self._rows
             self._rows = more
-        self._with.grow(d, copied=False)
-        self._without.grow(d, copied=True)
+        self._with.grow(d, like_first=False)
+        self._without.grow(d, like_first=True)
 
     def conditions(self, dimensions: Mapping[str, Dimension]) -> dict[str, Condition]:
         """The conditions of those ``dimensions`` that are known to have one."""
@@ -270,6 +268,8 @@ class Usage:
 class _Values:
     """For pairs of parameters (d, d): the second one's smallest and largest value, its values, and their number."""
 
+    __copy__ = copied
+
     def __init__(self, d: int) -> None:
         self.low = np.full((d, d), np.inf)
         self.high = np.full((d, d), -np.inf)
@@ -294,8 +294,8 @@ class _Values:
         self.listed[at] &= listed.all(axis=0)
         self.count[at] += len(values)
 
-    def grow(self, d: int, *, copied: bool) -> None:
-        """Make room for ``d`` parameters; new rows are ``copied`` from the first one, or empty."""
+    def grow(self, d: int, *, like_first: bool) -> None:
+        """Make room for ``d`` parameters; new rows are ``like_first``, or empty."""
         old = len(self.count)
         if d == old:
             return
@@ -303,13 +303,9 @@ class _Values:
         for name, array in vars(new).items():
             before = getattr(self, name)
             array[..., :old, :old] = before
-            if copied:
+            if like_first:
                 array[..., old:, :old] = before[..., :1, :]
         vars(self).update(vars(new))
-
-    def __copy__(self) -> _Values:
-        """An independent one."""
-        return copied(self, (np.ndarray,))
 
     def of(self, at: Indices) -> Any:
         """The part for the parameters ``at``."""

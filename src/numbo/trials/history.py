@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, NamedTuple, TypeVar
@@ -57,6 +56,8 @@ class History:
     X: Array = column("X")
     y: Array = column("y")
     positions: TrialPositions = column("positions")
+    #: Copies share the arrays: records are only appended, beyond the copy's n.
+    copy = copied
 
     def __init__(self, d: int, k: int = 1, q: int = 0, ends: Callable[[], Ends] | None = None) -> None:
         self._new_ends = ends
@@ -76,13 +77,6 @@ class History:
         self.excluded = excluded
         self.pending = pending
         self.refresh()
-
-    def copy(self) -> History:
-        """An independent history with the same records, unaffected by later changes of this one."""
-        # arrays are shared: records are only appended, beyond the copy's n
-        twin = copied(self, (dict, list, Trials, PendingPoints, Visits))
-        twin.ends = copy.copy(self.ends)
-        return twin
 
     def of_output(self, output: int) -> History:
         """A history of this ``output`` alone, with the same pending points."""

@@ -74,8 +74,7 @@ class Visits:
         self.failed_again = 0
         self.told_again = 0
 
-    def __copy__(self) -> Visits:
-        return copied(self)
+    __copy__ = copied
 
     def add(self, key: bytes, i: int, t: int, *, failed: bool, unasked: bool) -> None:
         """Count the trial at position ``t`` at the point with this ``key``, observation ``i`` if it has not failed."""

@@ -19,6 +19,7 @@ class Pulls(Kept):
     """Numbers distinct points in the order in which they were first seen, pending or told."""
 
     _kept = ("X",)
+    __copy__ = copied
 
     def __init__(self, d: int) -> None:
         self.d = d
@@ -67,10 +68,6 @@ class Pulls(Kept):
     def counts(self, numbers: PointNumbers) -> Indices:
         """How often each point occurs among ``numbers``, (u,)."""
         return np.bincount(numbers, minlength=self.u)
-
-    def copy(self) -> Pulls:
-        """An independent copy."""
-        return copied(self, (dict, np.ndarray))
 
     def restore(self, state: Mapping[str, Any], data: Any = None) -> None:
         for x in state["X"]:

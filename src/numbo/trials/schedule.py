@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from numbo._plain import Kept
+from numbo._plain import Kept, copied
 
 
 @dataclass
@@ -24,6 +24,7 @@ class Schedule(Kept):
     shortest: int = 1
     longest: int | None = None
     at: int = 0
+    __copy__ = copied
 
     @property
     def wait(self) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from numbo._plain import state_of
+from numbo._plain import copied, state_of
 from numbo._rows import extended
 from numbo._types import Array, Indices, Mask
 from numbo.trials.curve import Curve
@@ -65,6 +65,7 @@ class Trials:
         met: which trials (n,) violate no constraint whose value is known.
     """
 
+    __copy__ = copied
     X: Array = column("X")
     Y: Array = column("Y")
     C: Array = column("C")
