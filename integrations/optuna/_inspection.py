@@ -7,7 +7,7 @@ import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
@@ -30,14 +30,6 @@ class NothingVaries(ValueError):
 
 class NoSuccess(NothingVaries):
     """No trial has succeeded yet."""
-
-
-class _Best(NamedTuple):
-    """The parameters with the best expected value, that value, and the first trial with them, if there is one."""
-
-    params: dict[str, Any]
-    value: float
-    trial: FrozenTrial | None
 
 
 @as_in(Optimizer)
@@ -161,7 +153,7 @@ class Inspected:
                 without a parameter that has several possible values.
         """
         found = self._best("best_predicted", study, anywhere=anywhere, tolerance=tolerance)
-        return None if found is None else (found.params, found.value)
+        return None if found is None else found[:2]
 
     def best_predicted_trial(
         self, study: Study | None = None, *, tolerance: Mapping[str, float] | None = None
@@ -179,10 +171,15 @@ class Inspected:
             ValueError: as for `best_predicted`.
         """
         found = self._best("best_predicted_trial", study, tolerance=tolerance)
-        return None if found is None else copy.deepcopy(found.trial)
+        return None if found is None else copy.deepcopy(found[2])
 
-    def _best(self, name: str, study: Study | None, *, anywhere: bool = False, tolerance: Any = None) -> _Best | None:
-        """What the method ``name`` returns, of a study of one objective; None before the first success."""
+    def _best(
+        self, name: str, study: Study | None, *, anywhere: bool = False, tolerance: Any = None
+    ) -> tuple[dict[str, Any], float, FrozenTrial | None] | None:
+        """The parameters with the best expected value, that value, and the first trial with them, if there is one.
+
+        For the method ``name``, of a study of one objective; None before the first success.
+        """
         study = self._meant(study)
         if (k := len(study.directions)) > 1:
             one = f"{name} is for studies of one objective"
@@ -197,7 +194,7 @@ class Inspected:
             return None
         (trial,) = first.at([best[0]])
         params = to_external(best[0], searched.distributions) if trial is None else dict(trial.params)
-        return _Best(params, best[1], trial)
+        return params, best[1], trial
 
     def front(self, study: Study | None = None) -> list[tuple[FrozenTrial, tuple[float, ...]]]:
         """The complete trials that no other trial dominates by expected values, each with these values.

@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from optuna.storages import BaseStorage
 from optuna.study import Study
@@ -26,14 +26,6 @@ from numbo.spaces.known import Known
 MAX_VIEWS = 8
 #: After so many complete trials, parameters with known constraints that no trial has asked for are worth a warning.
 PLENTY = 10
-
-
-class Read(NamedTuple):
-    """The trials of a study as they were read for a trial that is about to begin."""
-
-    storage: weakref.ref[BaseStorage]
-    trial: int
-    trials: list[FrozenTrial]
 
 
 class Views(dict[Any, StudyView]):
@@ -61,7 +53,8 @@ class Views(dict[Any, StudyView]):
         self.timers = timers
         #: The warnings that were given for the studies.
         self.once = Once()
-        self._read: Read | None = None
+        #: A storage, a trial that is about to begin, and the trials of its study as they were read for it.
+        self._read: tuple[weakref.ref[BaseStorage], int, list[FrozenTrial]] | None = None
 
     @contextmanager
     def of(self, study: Study, trial: FrozenTrial | None = None, *, anew: bool = True) -> Iterator[InUse]:
@@ -87,12 +80,12 @@ class Views(dict[Any, StudyView]):
         """
         kept, self._read = self._read, None  # later it may be older than a view
         if kept is not None and trial is not None and kept[:2] == (weakref.ref(study._storage), trial._trial_id):
-            return kept.trials
+            return kept[2]
         return study._get_trials(deepcopy=False, use_cache=False)
 
     def keep(self, study: Study, trial: FrozenTrial, trials: list[FrozenTrial]) -> None:
         """Keep the ``trials`` of ``study`` for a use of it for ``trial``, unless they are read before."""
-        self._read = Read(weakref.ref(study._storage), trial._trial_id, trials)
+        self._read = weakref.ref(study._storage), trial._trial_id, trials
 
     def take_out(self, study: Study, trials: Sequence[FrozenTrial]) -> tuple[Any, StudyView]:
         """The key and the view of a study with these ``trials``, a new one if there is none.

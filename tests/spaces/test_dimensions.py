@@ -6,6 +6,7 @@ import copy
 import enum
 import fractions
 import math
+import operator
 import pickle
 
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from tests.spaces.samples import FINITE, WIDE, floats, ints
 
 from numbo import Categorical, Float, Int, Space
-from numbo.spaces.dimensions import COUNTABLE, _equal_and_of_one_type, _identical, cells, equal, middles
+from numbo.spaces.dimensions import COUNTABLE, _equal_and_of_one_type, cells, equal, middles
 
 
 @given(floats() | ints() | st.sampled_from(WIDE))
@@ -62,7 +63,7 @@ def test_contains_is_the_range(dimension, value):
 
 def slow_index(choices, value):
     """By comparing all choices, as the dimension defines it."""
-    for same in (_identical, _equal_and_of_one_type, equal):
+    for same in (operator.is_, _equal_and_of_one_type, equal):
         for i, choice in enumerate(choices):
             if same(choice, value):
                 return i

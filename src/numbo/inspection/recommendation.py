@@ -22,7 +22,7 @@ import math
 from collections.abc import Collection
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -216,14 +216,6 @@ def _averages(history: History, copies: ObservationIndices, noise: float) -> tup
     return averages[point], counts[point]
 
 
-class _Optimum(NamedTuple):
-    """A point ``x (d,)``, its mean, and this less one standard deviation."""
-
-    x: Array
-    mean: float
-    assured: float
-
-
 class Recommendations:
     """What is expected of each successful observation of a run, given its own values as well.
 
@@ -251,10 +243,11 @@ class Recommendations:
         if tolerance is not None:
             return tolerated(self._predictions, self._model, rows, tolerance, anywhere=anywhere)
         i = int(rows[np.argmax(self.assured[rows])])
-        if anywhere and (found := self._optimum) is not None:
-            met = self._predictions.view.constraints.log_probability(found.x[None])[0] > ASSURED
-            if met and found.assured > self.assured[i]:
-                return self._run.space.decode(found.x), self._run.goal.value(found.mean)
+        if anywhere and (x := optimum(self._run, self._model, self.assured)) is not None:
+            mean, std = self._predictions.widened(self._model, x[None])
+            met = self._predictions.view.constraints.log_probability(x[None])[0] > ASSURED
+            if met and mean[0] - std[0] > self.assured[i]:
+                return self._run.space.decode(x), self._run.goal.value(float(mean[0]))
         same = point_key(history.X[i]) == point_key(history.X[history.best])
         return history.params(history.best if same else i), self._run.goal.value(float(self._value[i]))
 
@@ -344,16 +337,6 @@ class Recommendations:
     def _cautious(self) -> bool:
         """Whether the variance that the model cannot explain is mostly noise."""
         return self._noise > math.sqrt(NOISE_PREVAILS) * self._model.noise_std
-
-    @cached_property
-    def _optimum(self) -> _Optimum | None:
-        """The point of the whole space with the largest mean less one standard deviation."""
-        view = self._model
-        x = optimum(self._run, view, self.assured)
-        if x is None:
-            return None
-        found = self._predictions.widened(view, x[None])
-        return _Optimum(x, float(found.mean[0]), float(found.mean[0] - found.std[0]))
 
     def woken(self, X: Array) -> Array:
         """Points ``X (c, d)`` made to satisfy the conditions; new coordinates are those of the best observation."""

@@ -15,7 +15,6 @@ once, without ever forming K. `DictionaryRule` combines them with a limit on the
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -90,38 +89,31 @@ def recursive_rls(
     Returns:
         Indices (m,) of the dictionary, in increasing order.
     """
-    chosen = _recursive_rls(covariance, X, rng, delta, qbar).chosen
+    chosen, _ = _recursive_rls(covariance, X, rng, delta, qbar)
     if limit is None or len(chosen) <= limit:
         return chosen
     return np.sort(rng.choice(chosen, limit, replace=False))
 
 
-class _Sample(NamedTuple):
-    """Points (m,) that were drawn, and their probabilities (m,), the weights of the next level."""
-
-    chosen: AtomIndices
-    probabilities: Array
-
-
 def _recursive_rls(
     covariance: Covariance, X: Array, rng: np.random.Generator, delta: float, qbar: float | None
-) -> _Sample:
-    """The dictionary before any limit."""
+) -> tuple[AtomIndices, Array]:
+    """The dictionary (m,) before any limit, and the probabilities (m,) of its points, the weights of the next level."""
     n = len(X)
     lam = covariance.noise_variance
     if (n <= FEW * max(1.0, math.log(1.0 / delta)) and qbar is None) or n <= FEW:
-        return _Sample(np.arange(n), np.ones(n))
+        return np.arange(n), np.ones(n)
     half = np.flatnonzero(rng.random(n) < 0.5)
     if len(half) == 0:
         half = np.arange(n)[:1]
-    inner = _recursive_rls(covariance, X[half], rng, delta / 3.0, qbar)
-    scores = 1.5 * leverage_estimates(covariance, X, X[half][inner.chosen], lam * inner.probabilities, lam)
+    inner, weights = _recursive_rls(covariance, X[half], rng, delta / 3.0, qbar)
+    scores = 1.5 * leverage_estimates(covariance, X, X[half][inner], lam * weights, lam)
     factor = 16.0 * math.log(max(float(scores.sum()), 2.0) / delta) if qbar is None else qbar
     p = np.minimum(1.0, factor * scores)
     chosen = np.flatnonzero(rng.random(n) < p)
     if len(chosen) == 0:
         chosen = np.array([int(np.argmax(p))])
-    return _Sample(chosen, p[chosen])
+    return chosen, p[chosen]
 
 
 def bless(

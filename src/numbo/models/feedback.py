@@ -14,7 +14,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -58,22 +58,6 @@ class NewBatch:
 
 
 Change: TypeAlias = NewBatch | Pulled
-
-
-class Synced(NamedTuple):
-    """What a batch had all pulls of.
-
-    Attributes:
-        batch: that batch.
-        told: number of trials.
-        pending: number of pending points.
-        generation: of the pending points (`numbo.trials.pending.PendingPoints`).
-    """
-
-    batch: Batch
-    told: int
-    pending: int
-    generation: object
 
 
 @dataclass(frozen=True)
@@ -153,7 +137,8 @@ class FeedbackModel(Kept):
         self._counting = counting
         self.pulls = Pulls(d)
         self.batch = Batch(Base.prior(kernel.covariance, d))
-        self._synced: Synced | None = None
+        #: A batch that had all pulls, and when: the number of trials, and the generation and number of pending points.
+        self._synced: tuple[Batch | None, int, object, int] = None, 0, None, 0
 
     @property
     def empty(self) -> bool:
@@ -210,7 +195,7 @@ class FeedbackModel(Kept):
             return self._begin(history, self.base)  # a point was released, and a single pull cannot be undone
         change = self._enter(missing)
         pending = history.pending
-        self._synced = Synced(self.batch, history.told, len(pending), pending.generation)
+        self._synced = self.batch, history.told, pending.generation, len(pending)
         return change
 
     def _joined(self, history: History) -> list[int] | None:
@@ -218,12 +203,11 @@ class FeedbackModel(Kept):
 
         None if more has happened.
         """
-        last = self._synced
+        batch, told, generation, known = self._synced
         pending = history.pending
-        same = last is not None and last.batch is self.batch and last.generation is pending.generation
-        if last is None or not same or last.told != history.told:
+        if batch is not self.batch or told != history.told or generation is not pending.generation:
             return None
-        return sorted(self.pulls.number(p.x, p.identity) for p in pending.after(last.pending))
+        return sorted(self.pulls.number(p.x, p.identity) for p in pending.after(known))
 
     def told(self, history: History, n: int | None = None) -> PointNumbers:
         """Numbers of the points of the observations that the model uses, of the first ``n`` in the history."""

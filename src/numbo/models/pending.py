@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from numbo._types import Array, Indices
@@ -39,16 +37,9 @@ def _with_points(posterior: Posterior, points: Array, W: Array, WT: Array) -> Po
     return Posterior(posterior.covariance, len(X), X, np.ascontiguousarray(X.T), alpha, W, WT, posterior.basis)
 
 
-class Represented(NamedTuple):
-    """A posterior given many points, with rows for a few of them, the ``chosen (q,)``."""
-
-    posterior: Posterior
-    chosen: Indices
-
-
-def represented(posterior: Posterior, points: Array, noise: float, most: int) -> Represented:
+def represented(posterior: Posterior, points: Array, noise: float, most: int) -> tuple[Posterior, Indices]:
     """As `extended`, at a cost that is linear in the number of points: all are taken in, by means of ``most`` of them
-    or fewer.
+    or fewer, whose numbers (q,) are returned, too.
 
     It is the posterior of FITC (`numbo.models.fitc`) under the covariance C that the ``posterior`` leaves, with these
     as the atoms S: the next one is the one with the largest variance given those before, as long as that is
@@ -72,7 +63,7 @@ def represented(posterior: Posterior, points: Array, noise: float, most: int) ->
     if not ok:
         raise np.linalg.LinAlgError("I - noise V^-1 is not positive semidefinite: pending points are not finite.")
     W = bordered(posterior, V, M, chosen)
-    return Represented(_with_points(posterior, points[chosen], W, np.ascontiguousarray(W.T)), chosen)
+    return _with_points(posterior, points[chosen], W, np.ascontiguousarray(W.T)), chosen
 
 
 class Growing:

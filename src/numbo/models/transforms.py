@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -67,10 +67,10 @@ class OutputTransform:
         are transformed to the same bits.
         """
         if kind in ("log", "soft"):
-            warp = _logarithm(y, kind)
-            if LARGEST >= warp.knee > float(np.max(np.abs(y))) / LARGE and abs(warp.best) <= LARGEST:
-                values = cls(0.0, 1.0, best=warp.best, knee=warp.knee).forward(y)
-                return cls(float(np.mean(values)), float(np.std(values)), float(np.min(y)), warp.best, warp.knee)
+            best, knee = _logarithm(y, kind)
+            if LARGEST >= knee > float(np.max(np.abs(y))) / LARGE and abs(best) <= LARGEST:
+                values = cls(0.0, 1.0, best=best, knee=knee).forward(y)
+                return cls(float(np.mean(values)), float(np.std(values)), float(np.min(y)), best, knee)
         floor = -np.inf
         if kind == "winsorize" and len(y) >= 4:
             unit = _unit(y)
@@ -148,23 +148,16 @@ class OutputTransform:
         return out
 
 
-class _Warp(NamedTuple):
-    """``best`` and ``knee`` of an `OutputTransform`."""
-
-    best: float
-    knee: float
-
-
-def _logarithm(y: Array, kind: str) -> _Warp:
-    """The warp of a transform of ``y (n,)`` that takes logarithms."""
+def _logarithm(y: Array, kind: str) -> tuple[float, float]:
+    """``best`` and ``knee`` of an `OutputTransform` of ``y (n,)`` that takes logarithms."""
     unit = _unit(y)
     if kind == "log":
         best = float(np.max(y))
-        return _Warp(best, KNEE * (best / unit - float(np.median(y / unit))) * unit)
+        return best, KNEE * (best / unit - float(np.median(y / unit))) * unit
     low, high = np.quantile(y / unit, (0.25, 0.75)).tolist()
     if float(np.max(y / unit)) - low > FARTHEST * (high - low):  # rounding errors of the linear part would swallow logs
-        return _Warp(0.0, 0.0)
-    return _Warp((low - FENCE * (high - low)) * unit, (high - low) * unit)
+        return 0.0, 0.0
+    return (low - FENCE * (high - low)) * unit, (high - low) * unit
 
 
 def _unit(y: Array) -> float:

@@ -55,15 +55,6 @@ class Front:
     title: str
 
 
-@dataclass(frozen=True)
-class Volumes:
-    """The hypervolume (n,) of the front after each trial, the label of its axis, and the title of the plot."""
-
-    values: Array
-    label: str
-    title: str
-
-
 def front_of(subject: Subject, names: Sequence[str] | None, objectives: Sequence[int] | None) -> Front:
     """The front of some ``objectives``, as if there were no others; all by default."""
     snapshot = subject.whole
@@ -147,8 +138,8 @@ def _stairs(front: Array, minimize: Sequence[bool], bounds: Sequence[tuple[float
     return np.stack([x, y])
 
 
-def hypervolumes_of(subject: Subject, reference: Sequence[float] | None) -> Volumes:
-    """The hypervolume after each trial, up to a ``reference`` point: by default the worst values so far."""
+def hypervolumes_of(subject: Subject, reference: Sequence[float] | None) -> tuple[Array, str]:
+    """The hypervolume (n,) after each trial, up to a ``reference``, by default the worst values so far; and a title."""
     snapshot = subject.whole
     k = len(snapshot.directions)
     if k == 1:
@@ -156,7 +147,7 @@ def hypervolumes_of(subject: Subject, reference: Sequence[float] | None) -> Volu
     at = _worst(subject) if reference is None else reference
     values = finite(snapshot.hypervolumes(at))
     where = "the worst values" if reference is None else "the reference"
-    return Volumes(values, "hypervolume", f"Hypervolume up to {where}, ({', '.join(f'{float(y):.4g}' for y in at)})")
+    return values, f"Hypervolume up to {where}, ({', '.join(f'{float(y):.4g}' for y in at)})"
 
 
 def _worst(subject: Subject) -> list[float]:

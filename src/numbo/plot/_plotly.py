@@ -292,11 +292,11 @@ def plot_hypervolume(source: Any, reference: Sequence[float] | None = None) -> g
         ValueError: before the first successful observation, if there is one objective, for a wrong ``reference``, or
             without one while no trial meets all constraints.
     """
-    found = hypervolumes_of(Subject(source), reference)
+    values, title = hypervolumes_of(Subject(source), reference)
     line = {"color": BLUE, "shape": "hv"}
-    figure = go.Figure(go.Scatter(x=np.arange(1, len(found.values) + 1), y=found.values, mode="lines", line=line))
-    figure.update_xaxes(title="trial", **_whole(len(found.values))).update_yaxes(title=found.label, rangemode="tozero")
-    return _finished(figure, found.title)
+    figure = go.Figure(go.Scatter(x=np.arange(1, len(values) + 1), y=values, mode="lines", line=line))
+    figure.update_xaxes(title="trial", **_whole(len(values))).update_yaxes(title="hypervolume", rangemode="tozero")
+    return _finished(figure, title)
 
 
 def plot_ask_times(source: Any) -> go.Figure:

@@ -181,11 +181,11 @@ def plot_front(
 
 def plot_hypervolume(source: Any, reference: Sequence[float] | None = None) -> NDArray[np.object_]:
     """As `numbo.plot.plot_hypervolume`."""
-    found = hypervolumes_of(Subject(source), reference)
-    ax = _panel("trial", found.label)
-    ax.step(np.arange(1, len(found.values) + 1), found.values, where="post", color=BLUE)
+    values, title = hypervolumes_of(Subject(source), reference)
+    ax = _panel("trial", "hypervolume")
+    ax.step(np.arange(1, len(values) + 1), values, where="post", color=BLUE)
     ax.set_ylim(bottom=0.0)
-    return _finished(np.array([ax]), found.title)
+    return _finished(np.array([ax]), title)
 
 
 def plot_ask_times(source: Any) -> NDArray[np.object_]:

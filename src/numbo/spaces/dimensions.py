@@ -10,11 +10,12 @@ With ``when``, a dimension is active only for some values of others (`numbo.spac
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -188,14 +189,6 @@ class Int:
 SIMPLE = (bool, int, float, str, bytes, type(None))
 
 
-class _Places(NamedTuple):
-    """Positions of choices: by identity, by type and value, and, if all of them are `SIMPLE`, by value."""
-
-    objects: dict[int, int]
-    typed: dict[Any, int]
-    plain: dict[Any, int]
-
-
 @dataclass(frozen=True)
 class Categorical:
     """An unordered parameter: one of ``choices`` (any objects; looked up by identity or equality)."""
@@ -230,23 +223,24 @@ class Categorical:
 
         The time does not depend on the number of choices, unless no choice is found by its hash.
         """
-        known = self._known
-        i = known.objects.get(id(value), -1)
+        objects, typed, plain = self._known
+        i = objects.get(id(value), -1)
         if i >= 0 and self.choices[i] is value:
             return i
         with suppress(TypeError):  # it has no hash
-            i = known.typed.get((type(value), value), -1)
-            i = known.plain.get(value, -1) if i < 0 else i
+            i = typed.get((type(value), value), -1)
+            i = plain.get(value, -1) if i < 0 else i
             if i >= 0:
                 return i
-        for same in (_identical, _equal_and_of_one_type, equal):
+        for same in (operator.is_, _equal_and_of_one_type, equal):
             for i, choice in enumerate(self.choices):
                 if same(choice, value):
                     return i
         return -1
 
     @cached_property
-    def _known(self) -> _Places:
+    def _known(self) -> tuple[dict[int, int], dict[Any, int], dict[Any, int]]:
+        """Positions of choices: by identity, by type and value, and, if all of them are `SIMPLE`, by value."""
         objects: dict[int, int] = {}
         typed: dict[Any, int] = {}
         plain: dict[Any, int] = {}
@@ -257,7 +251,7 @@ class Categorical:
                 typed.setdefault((type(choice), choice), i)
             if simple:
                 plain.setdefault(choice, i)
-        return _Places(objects, typed, plain)
+        return objects, typed, plain
 
     def __getstate__(self) -> dict[str, Any]:
         return {"choices": self.choices, "when": self.when}  # positions by identity do not hold in a copy
@@ -273,10 +267,6 @@ class Categorical:
 
 
 Dimension: TypeAlias = Float | Int | Categorical
-
-
-def _identical(a: Any, b: Any) -> bool:
-    return a is b
 
 
 def _equal_and_of_one_type(a: Any, b: Any) -> bool:
