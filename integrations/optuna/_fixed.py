@@ -11,7 +11,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from numbo.optuna._distributions import to_internal
-from numbo.optuna._records import Identity, Published, read
+from numbo.optuna._records import Identity, read
 from numbo.spaces import Space, Table
 
 
@@ -28,17 +28,6 @@ def fixed_params(study: Study, trial: FrozenTrial) -> dict[str, Any]:
         sampler = sampler._base_sampler
     enqueued = trial.system_attrs.get("fixed_params")
     return fixed | (enqueued if isinstance(enqueued, dict) else {}) | trial.params
-
-
-def inherited(trial: FrozenTrial, published: Published, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The internal values ``published`` for the trial that a ``trial`` repeats, if the ``given`` ones are among them.
-
-    A worker died, and its trial is to be run again: it had a whole suggestion, but has only the values that were asked
-    for. Other values, which somebody has changed, need others beside them.
-    """
-    repeats = published.trial not in (None, trial.number)
-    same = all(published.params.get(name, value) == value for name, value in given.items())
-    return published.params if repeats and same else {}
 
 
 def within(
@@ -66,7 +55,14 @@ def held(
     distributions: Mapping[str, BaseDistribution],
     space: Space | Table,
 ) -> dict[str, Any]:
-    """The internal values that the suggestion for a ``trial`` has to have, by those that are ``given``."""
+    """The internal values that the suggestion for a ``trial`` has to have, by those that are ``given``.
+
+    A worker died, and its trial is to be run again: it had a whole suggestion, but has only the values that were asked
+    for. It gets the others, too, unless somebody has changed values: these need others beside them.
+    """
     fixed = within(given, distributions, space)
-    rest = inherited(trial, read(trial, identity), fixed)
-    return {name: value for name, value in rest.items() if space[name].contains(value)} | fixed
+    before = read(trial, identity)
+    repeats = before.trial not in (None, trial.number)
+    if not repeats or any(before.params.get(name, value) != value for name, value in fixed.items()):
+        return fixed
+    return {name: value for name, value in before.params.items() if space[name].contains(value)} | fixed

@@ -58,7 +58,7 @@ class StudyView:
         #: Names of the constraints that trials have.
         self.constraints: tuple[str, ...] = ()
         #: A weak reference to the storage of the study.
-        self.storage: Callable[[], Any] = _no_storage
+        self.storage: Callable[[], Any] = lambda: None
         self._finished: dict[int, FrozenTrial] = {}  # by their place
         self._looked_at = 0
         self._last_number = -1
@@ -161,15 +161,15 @@ class StudyView:
         return self.desk
 
     def hold_running(self, trials: Sequence[FrozenTrial], current: int) -> None:
-        """Make the running trials other than number ``current`` the optimizer's pending points."""
-        assert self.desk is not None
-        self.desk.hold(t for t in self._awaited([trials[i] for i in self._unfinished]) if t.number != current)
+        """Make the running trials other than number ``current`` the optimizer's pending points.
 
-    def _awaited(self, unfinished: Iterable[FrozenTrial]) -> list[FrozenTrial]:
-        """The ``unfinished`` trials that are running, without those that so many have overtaken that they are dead."""
-        running = [trial for trial in unfinished if trial.state == TrialState.RUNNING]
+        Those that so many have overtaken that they are dead are left out.
+        """
+        assert self.desk is not None
+        running = [trials[i] for i in self._unfinished if trials[i].state == TrialState.RUNNING]
         living = self._not_overtaken(running, MAX_OVERTAKEN)
-        return self._not_overtaken(running, max(MAX_OVERTAKEN, ROUNDS * len(living)))
+        awaited = self._not_overtaken(running, max(MAX_OVERTAKEN, ROUNDS * len(living)))
+        self.desk.hold(trial for trial in awaited if trial.number != current)
 
     def _not_overtaken(self, running: list[FrozenTrial], most: int) -> list[FrozenTrial]:
         """Those of the ``running`` trials than which at most ``most`` have started later and finished."""
@@ -213,10 +213,6 @@ class FirstTrials:
     def finished(self) -> list[FrozenTrial]:
         """All trials that have ended, in the order of their numbers."""
         return sorted((t for t in self._trials if t.state.is_finished()), key=lambda trial: trial.number)
-
-
-def _no_storage() -> None:
-    return None
 
 
 def _was_run(trial: FrozenTrial) -> bool:

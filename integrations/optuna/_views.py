@@ -69,7 +69,9 @@ class Views(dict[Any, StudyView]):
         key, view = self.take_out(study, trials)
         view.sync(trials)
         yield InUse(self, study, view, trials, -1 if trial is None else trial.number)
-        self.put_back(key, view)
+        self[key] = view
+        while len(self) > MAX_VIEWS:
+            del self[next(iter(self))]
 
     def _read_for(self, study: Study, trial: FrozenTrial | None) -> list[FrozenTrial]:
         """All trials of ``study``; those kept for ``trial``, if none have been read since.
@@ -110,12 +112,6 @@ class Views(dict[Any, StudyView]):
             view = StudyView(by_instance=_records.is_by_instance(study), cost=self._cost)
         view.storage = weakref.ref(storage)
         return key, view
-
-    def put_back(self, key: Any, view: StudyView) -> None:
-        """Keep a view after its use."""
-        self[key] = view
-        while len(self) > MAX_VIEWS:
-            del self[next(iter(self))]
 
 
 @dataclass(frozen=True)

@@ -77,9 +77,13 @@ class LearningSearch(InspectedSearch):
         known = trial_id in self._live
         if known or (trial_id not in self._done and self._of_another_name(result) is not None):
             self._last[trial_id] = self._reported(trial_id, result)
-        if known:
-            self._report_running(trial_id, result)
-            self._measure(trial_id, iteration_of(result))
+        if not known:
+            return
+        assert self._opt is not None
+        for step, value in (self._reports_of(result) or {}).items():
+            if isinstance(value, Real) and number_of(value) is not None and self._opt.holds(trial_id):
+                self._opt.report(self._live[trial_id], step, value, key=trial_id)
+        self._measure(trial_id, iteration_of(result))
 
     def _reported(self, trial_id: str, result: Mapping[str, Any] | None) -> dict[str, Any]:
         """The last reported value of each metric that counts, after a further ``result``, and its iteration.
@@ -112,13 +116,6 @@ class LearningSearch(InspectedSearch):
         if reported is not None:
             self._warn("cost", f"A trial ended with {self._cost}={reported!r}: its cost counts as unknown.")
         return None
-
-    def _report_running(self, trial_id: str, result: dict[str, Any]) -> None:
-        """Tell the optimizer the report of a running trial, if it is a number."""
-        assert self._opt is not None
-        for step, value in (self._reports_of(result) or {}).items():
-            if isinstance(value, Real) and number_of(value) is not None and self._opt.holds(trial_id):
-                self._opt.report(self._live[trial_id], step, value, key=trial_id)
 
     def _reports_of(self, result: Mapping[str, Any] | None) -> dict[Any, Any] | None:
         """The value of a report by its step; None if it has none, and for several objectives without curves."""

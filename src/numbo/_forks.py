@@ -54,14 +54,6 @@ class StartsAnew:
 _guarded: weakref.WeakSet[StartsAnew] = weakref.WeakSet()
 
 
-def _start_anew() -> None:
-    for guarded in list(_guarded):
-        if guarded._lock.acquire(blocking=False):
-            guarded._lock.release()
-        else:
-            guarded._start()
-
-
 def _before() -> None:
     held = _forking.held = ExitStack()
     _forking.arrived = held.enter_context(signals_kept())
@@ -77,7 +69,11 @@ def _in_parent() -> None:
 
 def _in_child() -> None:
     _forking.held.close()
-    _start_anew()
+    for guarded in list(_guarded):
+        if guarded._lock.acquire(blocking=False):
+            guarded._lock.release()
+        else:
+            guarded._start()
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from numbo._rows import extended
 from numbo._types import ArmIndices, Array, Indices, Mask
 from numbo.kernels.acquisition import Posterior
 from numbo.kernels.cholesky import lower_product_into
@@ -124,16 +125,12 @@ class ArmPosterior:
         ceiling = self._prior
         if len(core):
             exact = SparseGP.over(covariance, self.X[core], counts, np.arange(len(core)))
-            ceiling = ceiling - self._explained(exact.posterior, core[exact.kept])
+            explained = np.empty(len(self.X))
+            for block, K in self._blocks(exact.posterior, core[exact.kept]):
+                V = _whitened(exact.posterior, K)
+                np.einsum("ij,ij->j", V, V, out=explained[block])
+            ceiling = ceiling - explained
         self._ceiling_sd = np.sqrt(np.maximum(ceiling, 0.0) * (1.0 + 1e-6) + 1e-12 * self._prior)
-
-    def _explained(self, posterior: Posterior, atoms: ArmIndices) -> Array:
-        """|W k_S(x)|^2 at all arms, by matrix products."""
-        out = np.empty(len(self.X))
-        for block, K in self._blocks(posterior, atoms):
-            V = _whitened(posterior, K)
-            np.einsum("ij,ij->j", V, V, out=out[block])
-        return out
 
     def _all_means(self, posterior: Posterior, atoms: ArmIndices) -> tuple[Array, float]:
         """alpha^T k_S(x) at all arms, and a bound on the rounding error."""
@@ -194,9 +191,7 @@ class ArmPosterior:
 
     def observe(self, direction: Array) -> None:
         """Reduce the variances by ``direction (m,)`` (`numbo.models.SparseGP.hallucinate`)."""
-        if self._count == len(self._directions):
-            self._directions = np.concatenate([self._directions, np.empty_like(self._directions)])
-        self._directions[self._count] = direction
+        self._directions = extended(self._directions, self._count, direction[None])
         self._count += 1
 
     def exclude(self, arm: int) -> None:

@@ -75,7 +75,7 @@ def curves_of(subject: Subject) -> Curves:
     if not known:
         raise ValueError("There are no learning curves: no trial that did not fail has reported anything.")
     older = [curve for curve in known[:-NEWEST] if curve.kind == "best"]
-    curves = [_finite(curve) for curve in older + known[-NEWEST:]]
+    curves = [curve._replace(values=finite(curve.values)) for curve in older + known[-NEWEST:]]
     minimize = subject.optimizer.direction == "minimize"
     ends = _ends_to_show(curves, minimize)
     border, at = _places_of_ends(curves, len(ends))
@@ -95,11 +95,6 @@ def curves_of(subject: Subject) -> Curves:
         return Curves(groups, None, None, bounds, title)
     first, last = _steps(curves)
     return Curves(groups, border, round_numbers(first, last) if last - first >= 3.0 else None, bounds, title)
-
-
-def _finite(curve: LearningCurve) -> LearningCurve:
-    """The same with NaN for infinite values."""
-    return curve._replace(values=finite(curve.values))
 
 
 def _ends_to_show(curves: Sequence[LearningCurve], minimize: bool) -> list[LearningCurve]:

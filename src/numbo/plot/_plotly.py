@@ -342,14 +342,10 @@ def _finished(figure: go.Figure, title: str, *, below: Sequence[Axis] = ()) -> g
             trace.update(legendgroup=trace.name, showlegend=trace.name not in named)
             named.add(trace.name)
     height = (figure.layout.height or HEIGHT) - MARGINS
-    distance = max((_height(axis) for axis in below), default=BELOW)
+    labels = ((CROWDED if axis.crowded else BELOW) + LINE * axis.title.count("\n") for axis in below)
+    distance = max(labels, default=BELOW)
     legend = {"orientation": "h", "yanchor": "top", "y": -distance / height, "x": 0.0}
     return figure.update_layout(title=_words(title), legend=legend, template=_TEMPLATE)
-
-
-def _height(axis: Axis) -> int:
-    """Pixels below a panel that the labels and the name of its axis take."""
-    return (CROWDED if axis.crowded else BELOW) + LINE * axis.title.count("\n")
 
 
 def _cell(k: int) -> dict[str, int]:

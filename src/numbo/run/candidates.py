@@ -132,12 +132,9 @@ class Candidates:
         near = np.where(self.space.categorical, np.where(flip, drawn, elites), near)
         near = np.where(asleep, drawn, near)  # values for coordinates that become active
         near = np.concatenate([np.where(asleep, drawn[0], elites), near.reshape(-1, self.space.d)])
-        return [self.space.snap(near), self._anywhere(count, rng)]
-
-    def _anywhere(self, count: int, rng: np.random.Generator) -> Array:
-        """``count`` snapped points (count, d) of the whole space."""
         allowed = self.space.allowed
-        return self.space.snap(self.spread(count, rng)) if allowed is None else allowed.spread(count, rng)
+        anywhere = self.space.snap(self.spread(count, rng)) if allowed is None else allowed.spread(count, rng)
+        return [self.space.snap(near), anywhere]
 
     def lines(self, x: Array, rng: np.random.Generator, count: int = ON_LINES, along: Indices | None = None) -> Array:
         """Snapped points (c, d) that differ from ``x (d,)`` in one coordinate, equally many in each active one.

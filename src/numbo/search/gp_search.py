@@ -236,15 +236,10 @@ class GPSearch(Kept):
     def view(self, run: Situation, members: ObservationIndices, buffer_size: int | None = None) -> ModelView:
         """The view of the model after updating it with ``members``; nothing may be pending in ``run``."""
         data = self.update(run, members)
-        if run.history.several:
-            return self._view_of_several(run, buffer_size)
-        return self._view_of(self.surrogate, data, self.acquisition(run), run, buffer_size)
-
-    def _view_of_several(self, run: Situation, buffer_size: int | None) -> ModelView:
-        """The view of the first objective, with the views of the others."""
+        if not run.history.several:
+            return self._view_of(self.surrogate, data, self.acquisition(run), run, buffer_size)
         success = Acquisition(LOG_EI, 0.0, run.success())
-        data = [run.history.data(output=j) for j in range(run.history.k)]
-        pairs = zip(self.outputs.objectives, data, strict=True)
+        pairs = [(one, run.history.data(output=j)) for j, one in enumerate(self.outputs.objectives)]
         views = [self._view_of(one, own, success, run, buffer_size) for one, own in pairs]
         return replace(views[0], others=tuple(views[1:]), improving=self._utility(run).values)
 

@@ -162,8 +162,9 @@ class Activity:
         #: Coordinates with the same condition, and the number of the first of them; parents come first.
         shared: dict[Any, list[int]] = {}
         for j in self.order:
-            if names[j] in conditions:
-                shared.setdefault(_numeric(conditions[names[j]], dimensions), []).append(j)
+            if names[j] in conditions:  # with coordinates in place of values, which need not be hashable
+                condition = conditions[names[j]].translated(lambda parent, value: dimensions[parent].to_unit(value))
+                shared.setdefault(condition, []).append(j)
         self._shared = [(np.array(js), js[0]) for js in shared.values()]
 
     def of(self, X: Array) -> Mask:
@@ -209,15 +210,6 @@ def _sorted(names: list[str], parents: Mapping[str, set[str]]) -> list[str]:
             raise ValueError(f"when must not lead back to the same dimension, as it does for {circle}.")
         done += ready
     return done
-
-
-def _numeric(condition: Condition, dimensions: Mapping[str, Dimension]) -> Any:
-    """The condition with coordinates in place of values, which need not be hashable."""
-
-    def coordinate(parent: str, value: Any) -> float:
-        return dimensions[parent].to_unit(value)
-
-    return condition.translated(coordinate)
 
 
 def _places(dimension: Dimension, u: Array) -> Places:

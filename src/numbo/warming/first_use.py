@@ -131,20 +131,6 @@ def _use_seldom() -> None:
     squared_remainders_into(np.ones((1, 2)), np.ones((1, 1)), np.ones((1, 2)), np.zeros(2))
 
 
-def _constrain(space: Space, names: str) -> None:
-    """A run with constraints: kernels are compiled for each number of them."""
-    optimizer = GSSBO(space, n_initial=5, buffer_size=FULL, seed=0, constraints=tuple(names))
-    for i in range(20):
-        optimizer.tell(optimizer.ask(), 1.0 / (i + 1), constraints=dict.fromkeys(names, 5 * i % 7 - 4.0))
-
-
-def _trade_off(space: Space, k: int) -> None:
-    """A run of ``k`` objectives: kernels are compiled for each number of them, too."""
-    optimizer = GSSBO(space, n_initial=5, buffer_size=FULL, seed=0, directions=("minimize",) * k)
-    for i in range(12):
-        optimizer.tell(optimizer.ask(), [float((5 * i + 3 * j) % 7) for j in range(k)])
-
-
 def _stop(optimizer: Optimizer) -> None:
     """Tell a trial that ends, and a trial that is stopped between two rungs of its curve."""
     for steps, partial in ((8, False), (7, True)):
@@ -209,7 +195,11 @@ def _use_all() -> None:
         if optimizer.fell_back:
             raise RuntimeError(f"{type(optimizer).__name__} could not fit its model on this machine; the log says why.")
     _use_seldom()
-    for names in ("a", "ab"):
-        _constrain(space, names)
-    for k in (2, 3):
-        _trade_off(space, k)
+    for names in ("a", "ab"):  # kernels are compiled for each number of constraints
+        limited = GSSBO(space, n_initial=5, buffer_size=FULL, seed=0, constraints=tuple(names))
+        for i in range(20):
+            limited.tell(limited.ask(), 1.0 / (i + 1), constraints=dict.fromkeys(names, 5 * i % 7 - 4.0))
+    for k in (2, 3):  # and of objectives
+        several = GSSBO(space, n_initial=5, buffer_size=FULL, seed=0, directions=("minimize",) * k)
+        for i in range(12):
+            several.tell(several.ask(), [float((5 * i + 3 * j) % 7) for j in range(k)])
