@@ -88,12 +88,13 @@ def number_or(name: str, value: Any, names: Iterable[str]) -> float | str:
         raise ValueError(f"{name} must be {listed} or a number of at least 0, got {value!r}.") from None
 
 
-def integer_or(name: str, value: Any, low: int, other: str) -> int | str:
-    """An integer of at least ``low``, or ``other``."""
-    if isinstance(value, str) and value == other:
+def integer_or(name: str, value: Any, low: int, *others: str | None) -> int | str | None:
+    """An integer of at least ``low``, or one of ``others``: words, or None."""
+    if (value is None or isinstance(value, str)) and value in others:
         return value
     if not is_integer(value) or value < low:
-        raise ValueError(f"{name} must be {other!r} or an integer of at least {low}, got {value!r}.")
+        listed = ", ".join(map(repr, others))
+        raise ValueError(f"{name} must be {listed} or an integer of at least {low}, got {value!r}.")
     return int(value)
 
 
@@ -139,25 +140,22 @@ def finite(name: str, value: Any) -> float:
 
 def objective(value: Any) -> float:
     """The value of an objective: what can be converted to a number, except text."""
-    try:
-        return _float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"value must be a number or None for a failure, got {value!r}.") from None
+    return _told("value must be a number or None for a failure", value)
 
 
 def constraint(name: str, value: Any) -> float:
     """The value of the constraint ``name``: as that of an objective, or NaN if it is unknown."""
+    return _told(f"constraints[{name!r}] must be a number", value)
+
+
+def _told(demand: str, value: Any) -> float:
+    """What ``float`` makes of a value that is no text, which it takes if a number is written there."""
     try:
-        return _float(value)
+        if isinstance(value, str | bytes | bytearray):
+            raise TypeError
+        return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"constraints[{name!r}] must be a number, got {value!r}.") from None
-
-
-def _float(value: Any) -> float:
-    """What ``float`` makes of a value; a `TypeError` for text, which it takes if a number is written there."""
-    if isinstance(value, str | bytes | bytearray):
-        raise TypeError
-    return float(value)
+        raise ValueError(f"{demand}, got {value!r}.") from None
 
 
 def constraint_names(names: Any) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ anyway; these functions do so too, and never warn.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,23 +15,13 @@ from numbo._types import Array
 from numbo.kernels.elementary import EXP, EXPM1, LOG, LOG1P, elementary
 
 
-def exp(x: Any) -> Array:
-    return _each(EXP, x)
-
-
-def expm1(x: Any) -> Array:
-    return _each(EXPM1, x)
-
-
-def log(x: Any) -> Array:
-    return _each(LOG, x)
-
-
-def log1p(x: Any) -> Array:
-    return _each(LOG1P, x)
-
-
 def _each(kind: int, x: Any) -> Array:
     values = np.asarray(x, dtype=np.float64)
     out: Array = elementary(kind, values.ravel()).reshape(values.shape)
     return out
+
+
+exp = partial(_each, EXP)
+expm1 = partial(_each, EXPM1)
+log = partial(_each, LOG)
+log1p = partial(_each, LOG1P)

@@ -29,16 +29,6 @@ DELTA = 0.1
 RESPARSIFY = 0.1
 
 
-def _limit(name: str, value: Any) -> int | str | None:
-    """A maximum number, None for no limit, or ``"auto"``."""
-    if value is None or value == "auto":
-        return value
-    try:
-        return _checks.integer(name, value, 1)
-    except ValueError:
-        raise ValueError(f"{name} must be 'auto', None or an integer of at least 1, got {value!r}.") from None
-
-
 def _scales(name: str, value: Any) -> float | tuple[float, ...]:
     """A positive number, or several."""
     scales = _checks.positive(name, value)
@@ -96,7 +86,7 @@ class SparseSettings(Settings):
     norm_bound: float = checked(1.0, _checks.number, 0.0, above=True)
     delta: float | None = checked(None, _checks.number, 0.0, 1.0, above=True)
     qbar: float = checked(2.0, _checks.number, 0.0, above=True, infinite=True)
-    max_dictionary: MaxDictionary = checked("auto", _limit)
+    max_dictionary: MaxDictionary = checked("auto", _checks.integer_or, 1, "auto", None)
     initial_dictionary: InitialDictionary = checked("bless", _checks.one_of, INITIAL_DICTIONARIES)
     resparsify: float | None = checked(None, _checks.number, 0.0)
     trend: bool = checked(True, _checks.flag)
