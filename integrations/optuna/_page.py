@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from html import escape
 from pathlib import Path
 from string import Template
@@ -193,12 +194,23 @@ def _objectives(study: Study) -> list[str]:
 def _best(study: Study, model: Explanation) -> Iterator[Facts]:
     """The trial with the best value, and the recommended one, which has the best expected value."""
     columns = ("", "best value", "recommended")
-    both = [_best_trial(study), best_predicted_trial(study)]
-    rows = [("trial", *(NOTHING if trial is None else str(trial.number) for trial in both))]
-    rows.append(("value", *(_numbers(trial) for trial in both)))
-    rows.append(("expected, ± 2 sd", *(_expected(study, trial) for trial in both)))
+    both: list[FrozenTrial | None] = [None, best_predicted_trial(study)]
+    with suppress(ValueError):  # none is complete, or none meets all constraints
+        both[0] = study.best_trial
+
+    def of_both(words: Callable[[FrozenTrial], str]) -> list[str]:
+        out = [NOTHING, NOTHING]
+        for k, trial in enumerate(both):
+            with suppress(ValueError):  # it lies outside the space of the later trials
+                out[k] = NOTHING if trial is None else words(trial)
+        return out
+
+    rows = [("trial", *of_both(lambda trial: str(trial.number)))]
+    rows.append(("value", *of_both(lambda trial: ", ".join(map(_short, trial.values or ())) or NOTHING)))
+    rows.append(("expected, ± 2 sd", *of_both(lambda trial: _interval(*predict(study, trial.params)))))
     if model.violated:
-        rows.append(("feasible, by the model", *(_feasible(study, trial) for trial in both)))
+        feasible = of_both(lambda trial: f"{predict_feasible(study, trial.params):.0%}")
+        rows.append(("feasible, by the model", *feasible))
     params = dict.fromkeys(name for trial in both if trial is not None for name in trial.params)
     rows += [(name, *(_of({} if trial is None else trial.params, name) for trial in both)) for name in params]
     yield Facts("Best trials", columns, rows)
@@ -208,34 +220,8 @@ def _best(study: Study, model: Explanation) -> Iterator[Facts]:
         yield Facts("Constraints, met at 0 or less", ("", "violated by", *columns[1:]), rows)
 
 
-def _best_trial(study: Study) -> FrozenTrial | None:
-    try:
-        return study.best_trial
-    except ValueError:  # none is complete, or none meets all constraints
-        return None
-
-
-def _expected(study: Study, trial: FrozenTrial | None) -> str:
-    if trial is None:
-        return NOTHING
-    try:
-        mean, std = predict(study, trial.params)
-    except ValueError:  # it lies outside the space of the later trials
-        return NOTHING
-    return _interval(mean, std)
-
-
 def _interval(mean: float, std: float) -> str:
     return f"{_short(float(mean))} ± {rounded(2.0 * std)}"
-
-
-def _feasible(study: Study, trial: FrozenTrial | None) -> str:
-    if trial is None:
-        return NOTHING
-    try:
-        return f"{predict_feasible(study, trial.params):.0%}"
-    except ValueError:
-        return NOTHING
 
 
 def _front(study: Study, names: Sequence[str], limits: Collection[str]) -> Facts:
@@ -264,10 +250,6 @@ def _intervals(study: Study, trial: FrozenTrial, values: Sequence[float]) -> lis
 def _params(trial: FrozenTrial) -> str:
     """The parameters of a trial in one line."""
     return ", ".join(f"{name}={_short(value)}" for name, value in trial.params.items())
-
-
-def _numbers(trial: FrozenTrial | None) -> str:
-    return NOTHING if trial is None or trial.values is None else ", ".join(map(_short, trial.values))
 
 
 def _of(values: Mapping[str, Any], name: str) -> str:

@@ -191,46 +191,35 @@ class Explanation:
         return f"{self.algorithm}: {self.n_told} observations, {self.n_pending} pending, {model}"
 
     def _lines(self) -> list[tuple[str, str]]:
-        """The other lines, each a label and words."""
+        """The other lines, each a label and words; those that have nothing to say are left out."""
         doubted = " in the model, not confirmed" if self.noise_share > NOISY and not self.noisy else ""
-        varied = {name: share for name, share in self.relevance.items() if name not in self.unvaried}
-        lines = []
-        if self.objective is not None:
-            lines.append(("objective", f"{self.objective}, counted from 0"))
         noise = f"{rounded(self.noise_std, 3)}{doubted}, {self.noise_share:.0%} of the variance told"
-        lines.append(("noise", f"{noise}; values spread by {rounded(self.spread_std, 3)}"))
-        lines.append(("relevance", listed(varied) or "not known"))
-        if self.unvaried:
-            lines.append(("not varied", ", ".join(self.unvaried)))
-        if self.n_failed:
-            lines.append(("failures", self._failures()))
-        if self.n_feasible is not None:
-            worst = sorted(self.violated.items(), key=lambda one: -one[1])[:SHOWN]
-            lines.append(("feasible", f"{self.n_feasible or 'none'}; violated: {listed(dict(worst))}"))
-        if self.conditions:
-            words = "; ".join(f"{name} where {words}" for name, words in self.conditions.items())
-            lines.append(("conditions", "as far as the trials show: " * self.inferred + words))
-        if self.buffer_size is not None:
-            lines.append(("buffer", f"{self.buffer_size} observations"))
-        if self.effective_dimension is not None:
-            lines.append(("dimension", f"{self.effective_dimension:.1f} effective"))
-        if self.beta is not None:
-            lines.append(("beta", f"{self.beta:.3g}"))
-        if self.batch_sizes:
-            lines.append(("batches", f"{len(self.batch_sizes)}, the last of {self.batch_sizes[-1]}"))
-        if self.studies:
-            lines.append(("earlier", _counting(self.studies)))
-        lines += self.spending.lines()
-        if self.remaining is not None:
-            lines.append(("remaining", str(self.remaining)))
-        if self.region is not None:
-            lines.append(("region", f"number {self.region.number}, length {self.region.length:.3g}"))
-        if self.changed is not None:
-            lines.append(("changed", f"at the best point: {', '.join(self.changed) or 'nothing'}"))
-        lines += [("hint", str(hint)) for hint in self.hints]
-        if self.phases:
-            lines.append(("last ask", ", ".join(f"{name} {1e3 * s:.1f} ms" for name, s in self.phases.items())))
-        return lines
+        varied = {name: share for name, share in self.relevance.items() if name not in self.unvaried}
+        worst = dict(sorted(self.violated.items(), key=lambda one: -one[1])[:SHOWN])
+        conditions = "; ".join(f"{name} where {words}" for name, words in self.conditions.items())
+        region = self.region
+        sizes = self.batch_sizes
+        lines = [
+            ("objective", "" if self.objective is None else f"{self.objective}, counted from 0"),
+            ("noise", f"{noise}; values spread by {rounded(self.spread_std, 3)}"),
+            ("relevance", listed(varied) or "not known"),
+            ("not varied", ", ".join(self.unvaried)),
+            ("failures", self._failures() if self.n_failed else ""),
+            ("feasible", "" if self.n_feasible is None else f"{self.n_feasible or 'none'}; violated: {listed(worst)}"),
+            ("conditions", conditions and "as far as the trials show: " * self.inferred + conditions),
+            ("buffer", "" if self.buffer_size is None else f"{self.buffer_size} observations"),
+            ("dimension", "" if self.effective_dimension is None else f"{self.effective_dimension:.1f} effective"),
+            ("beta", "" if self.beta is None else f"{self.beta:.3g}"),
+            ("batches", f"{len(sizes)}, the last of {sizes[-1]}" if sizes else ""),
+            ("earlier", _counting(self.studies) if self.studies else ""),
+            *self.spending.lines(),
+            ("remaining", "" if self.remaining is None else str(self.remaining)),
+            ("region", "" if region is None else f"number {region.number}, length {region.length:.3g}"),
+            ("changed", "" if self.changed is None else f"at the best point: {', '.join(self.changed) or 'nothing'}"),
+            *(("hint", str(hint)) for hint in self.hints),
+            ("last ask", ", ".join(f"{name} {1e3 * s:.1f} ms" for name, s in self.phases.items())),
+        ]
+        return [line for line in lines if line[1]]
 
     def _failures(self) -> str:
         """The failures in words."""
