@@ -47,14 +47,11 @@ def unchanged(storage: str) -> BaseStorage:
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
     if "://" in storage or _begins(path, SQLITE):
-        how = "mode=ro&immutable=1" if _is_fixed(path) else "mode=ro"
+        # where no one here can write beside the file, which its WAL mode does even to read
+        fixed = not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists()
+        how = "mode=ro&immutable=1" if fixed else "mode=ro"
         return RDBStorage(f"sqlite:///file:{quote(str(path.resolve()))}?{how}&uri=true", skip_table_creation=True)
     return JournalStorage(_Unchanged(str(path)))
-
-
-def _is_fixed(path: Path) -> bool:
-    """Whether no one here can write beside an SQLite file, which its WAL mode does even to read."""
-    return not os.access(path.parent, os.W_OK) and not Path(f"{path}-wal").exists()
 
 
 def _begins(path: Path, mark: bytes) -> bool:

@@ -99,9 +99,9 @@ def test_copies_go_their_own_way():
 
 def test_the_end_of_another_curve_needs_a_curve():
     assert Curves().end_of(RUNNING[0], ended(4, silent=4)) is None
-    found = Curves().end_of(RUNNING[0], ended(20))
-    assert found.value == pytest.approx(RUNNING[0].last, abs=1.0)
-    assert found.std > 0.0
+    value, std = Curves().end_of(RUNNING[0], ended(20))
+    assert value == pytest.approx(RUNNING[0].last, abs=1.0)
+    assert std > 0.0
 
 
 def test_a_history_takes_the_expected_end_for_the_value_of_a_stopped_trial():

@@ -118,7 +118,8 @@ class Questions(ABC):
         found = history.ends.end_of(curve, history.trials)
         if found is None:
             raise ValueError("predict_end needs a trial that has ended and reported something; tell one first.")
-        return known._run.goal.value(found.value), found.std
+        value, std = found
+        return known._run.goal.value(value), std
 
     @interrupts_get_out()
     def best_predicted(

@@ -39,7 +39,9 @@ class Variation:
         self._categorical = space.categorical
         self._tried = [np.unique(column) for column in X.T]
         self._counts = np.array([np.sum(tried != INACTIVE) for tried in self._tried])
-        self.unvaried: Mask = (self._counts <= 1) & ~_single(space)
+        named = named_space(space)
+        several = (space.grid() != space.grid()[0]).any(axis=0) if named is None else named.sizes != 1
+        self.unvaried: Mask = (self._counts <= 1) & several
 
     def held(self, X: Array) -> Array:
         """The points ``X (c, d)`` with all active coordinates that were not varied at the values tried."""
@@ -57,17 +59,10 @@ class Variation:
         for j in np.flatnonzero(self.unvaried | self._categorical).tolist():
             gaps = (_unequal if self._categorical[j] else _squared_gaps)(X[:, j], self._tried[j])
             if gaps.any():
-                known *= 1.0 - (1.0 - _correlations(gaps) ** 2) / max(self._counts[j], 1)
+                r = math.sqrt(5.0) * np.sqrt(gaps)
+                correlations = (1.0 + r + r * r / 3.0) * np.exp(-r)
+                known *= 1.0 - (1.0 - correlations**2) / max(self._counts[j], 1)
         return 1.0 - known
-
-
-def _single(space: Domain) -> Mask:
-    """Which coordinates (d,) have only one value."""
-    named = named_space(space)
-    if named is not None:
-        return np.asarray(named.sizes == 1)
-    grid = space.grid()
-    return np.asarray((grid == grid[0]).all(axis=0))
 
 
 def _unequal(column: Array, tried: Array) -> Array:
@@ -83,9 +78,3 @@ def _squared_gaps(column: Array, tried: Array) -> Array:
     distances = np.where(inactive[0], 0.5, column[:, None]) - np.where(inactive[1], 0.5, tried)
     least: Array = np.min(distances**2 + apart, axis=1)
     return least
-
-
-def _correlations(squared: Array) -> Array:
-    r = math.sqrt(5.0) * np.sqrt(squared)
-    out: Array = (1.0 + r + r * r / 3.0) * np.exp(-r)
-    return out

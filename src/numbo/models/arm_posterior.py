@@ -261,20 +261,16 @@ class _Columns:
             self._filled = 0
             missing = np.unique(arms)
             self._slot[:] = -1
-        for arm in missing:
-            self._fill(int(arm))
+        for arm in missing.tolist():
+            slot = self._filled
+            if slot == len(self.rows):
+                more = min(self._capacity, max(2 * slot, 64)) - slot
+                self.rows = np.concatenate([self.rows, np.empty((more, len(self._slot)))])
+            column = np.ascontiguousarray(self._XT[:, arm : arm + 1])
+            self.rows[slot] = cross_covariance(covariance, self._XT, column)[0]
+            self._slot[arm] = slot
+            self._filled = slot + 1
         return self._slot[arms]
-
-    def _fill(self, arm: int) -> None:
-        slot = self._filled
-        if slot == len(self.rows):
-            more = min(self._capacity, max(2 * slot, 64)) - slot
-            self.rows = np.concatenate([self.rows, np.empty((more, len(self._slot)))])
-        assert self._covariance is not None
-        column = np.ascontiguousarray(self._XT[:, arm : arm + 1])
-        self.rows[slot] = cross_covariance(self._covariance, self._XT, column)[0]
-        self._slot[arm] = slot
-        self._filled = slot + 1
 
 
 def _whitened(posterior: Posterior, K: Array) -> Array:

@@ -37,24 +37,22 @@ class Confidence:
 
     def bkb(self, kind: str, effective_dimension: float, n: int, kappa2: float, lam: float) -> float:
         """beta_t: Calandriello et al. (2019), theorem 4.1; ``effective_dimension`` is the sum of var~ over pulls."""
-        xi2 = lam
-        F = self.norm_bound
-        log_delta = math.log(1.0 / self.delta)
         if kind == "reference":
-            information = effective_dimension * math.log(max(n, 1))
-            return math.sqrt(lam) * F + math.sqrt(xi2 * (information + log_delta))
-        information = 3.0 * math.log(max(kappa2 * n, 1.0)) * effective_dimension
-        return 2.0 * math.sqrt(xi2 * (information + log_delta)) + (1.0 + math.sqrt(2.0)) * math.sqrt(lam) * F
+            return self._beta(kind, effective_dimension * math.log(max(n, 1)), lam)
+        return self._beta(kind, 3.0 * math.log(max(kappa2 * n, 1.0)) * effective_dimension, lam)
 
     def bbkb(self, kind: str, information: float, ratio_threshold: float, lam: float) -> float:
         """alpha_fb = C~ beta_fb: Calandriello et al. (2020), theorem 2, or the reference code's multiplier."""
-        xi2 = lam
-        F = self.norm_bound
-        log_delta = math.log(1.0 / self.delta)
         if kind == "reference":
-            return math.sqrt(lam) * F + math.sqrt(xi2 * (ratio_threshold * information + log_delta))
-        beta = 2.0 * math.sqrt(xi2 * (information + log_delta)) + (1.0 + math.sqrt(2.0)) * math.sqrt(lam) * F
-        return ratio_threshold * beta
+            return self._beta(kind, ratio_threshold * information, lam)
+        return ratio_threshold * self._beta(kind, information, lam)
+
+    def _beta(self, kind: str, information: float, lam: float) -> float:
+        """The form that both have, with xi^2 = lambda."""
+        noise = math.sqrt(lam * (information + math.log(1.0 / self.delta)))
+        if kind == "reference":
+            return math.sqrt(lam) * self.norm_bound + noise
+        return 2.0 * noise + (1.0 + math.sqrt(2.0)) * math.sqrt(lam) * self.norm_bound
 
 
 @dataclass(frozen=True)

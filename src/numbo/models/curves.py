@@ -33,7 +33,7 @@ from numbo.kernels.curves import carry, of_equal_rank, scores_of
 from numbo.models.moments import Prediction
 from numbo.models.transforms import LARGE, LARGEST, OutputTransform
 from numbo.trials import Curve, finite_range
-from numbo.trials.ends import End, Expected
+from numbo.trials.ends import Expected
 from numbo.trials.schedule import Schedule
 from numbo.trials.trials import Trials
 
@@ -83,7 +83,8 @@ class Step(NamedTuple):
         now = scores_of(samples[1], scores, start)
         new = scores_of(samples[2], scores, end)
         F = np.column_stack([now, now - old])
-        spread = _inverse(np.einsum("ni,nj->ij", F, F) + PRIOR * np.eye(2))
+        (a, b), (_, c) = np.einsum("ni,nj->ij", F, F) + PRIOR * np.eye(2)
+        spread = np.array([[c, -b], [-b, a]]) / (a * c - b * b)
         target = np.einsum("ni,n->i", F, new) + PRIOR * np.array([KEPT, 0.0])
         coefficients = np.einsum("ij,j->i", spread, target)
         squares = float(np.sum((new - np.einsum("ni,i->n", F, coefficients)) ** 2))
@@ -196,12 +197,6 @@ def _padded(steps: Sequence[Step]) -> tuple[Array, Array, Indices, Array, Array,
     return samples, scores, counts, coefficients, spreads, np.array([step.noise for step in steps])
 
 
-def _inverse(A: Array) -> Array:
-    """The inverse of a symmetric matrix (2, 2)."""
-    (a, b), (_, c) = A
-    return np.array([[c, -b], [-b, a]]) / (a * c - b * b)
-
-
 def _normal_scores(n: int) -> Array:
     from scipy.special import ndtri
 
@@ -272,13 +267,13 @@ class Curves:
         """Whether the chain after the first ``n`` of the ``trials`` differs from that of the last call."""
         return self._seen.advance(self._reported(trials, n))
 
-    def end_of(self, curve: Curve, trials: Trials) -> End | None:
+    def end_of(self, curve: Curve, trials: Trials) -> tuple[float, float] | None:
         """The expected end of another curve, and its standard deviation; None if the ``trials`` have no curves."""
         if all(known is None for known in trials.curves):
             return None
         chain = _chain(trials, trials.n)
         found = chain.values([curve])
-        return End(float(found.mean[0]), float(found.std[0]))
+        return float(found.mean[0]), float(found.std[0])
 
     def expected(self, curves: Sequence[Curve], trials: Trials, n: int) -> Expected:
         """Expected values (m,) at the ends of ``curves (m,)``, given the first ``n`` trials, and their variances (m,).

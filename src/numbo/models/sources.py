@@ -70,7 +70,12 @@ def sources_of(space: Domain, goal: Goal, studies: Sequence[EarlierStudy]) -> tu
             outputs = study.outputs(goal)
             X = _coordinates(space, study)
             whole = ~np.isnan(X[:, ~np.isnan(X).all(axis=0)]).any(axis=1)
-            _check_trials(outputs[whole])
+            succeeded = outputs[whole & ~np.isnan(outputs).any(axis=1)]
+            if len(succeeded) < LEAST_TRIALS:
+                few = f"it has {len(succeeded)} successful trials, and at least {LEAST_TRIALS} are needed."
+                raise ValueError(few)
+            if (np.ptp(succeeded, axis=0) == 0.0).all():
+                raise ValueError("all of its values are equal.")
         except ValueError as error:
             _warn(str(study.name), str(error))
         else:
@@ -89,14 +94,6 @@ def sources_of(space: Domain, goal: Goal, studies: Sequence[EarlierStudy]) -> tu
 
 def _warn(name: str, reason: str) -> None:
     warnings.warn(f"The earlier study {name!r} is not used: {reason}", stacklevel=3)
-
-
-def _check_trials(outputs: Array) -> None:
-    succeeded = outputs[~np.isnan(outputs).any(axis=1)]
-    if len(succeeded) < LEAST_TRIALS:
-        raise ValueError(f"it has {len(succeeded)} successful trials, and at least {LEAST_TRIALS} are needed.")
-    if (np.ptp(succeeded, axis=0) == 0.0).all():
-        raise ValueError("all of its values are equal.")
 
 
 def _coordinates(space: Domain, study: EarlierStudy) -> Array:

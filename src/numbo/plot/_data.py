@@ -110,13 +110,6 @@ class Marked(NamedTuple):
     in_model: bool
 
 
-class Scale(NamedTuple):
-    """The range of the axis of values, None for the whole one, and where on it failures are drawn."""
-
-    bounds: tuple[float, float] | None
-    failed_at: float
-
-
 @dataclass(frozen=True)
 class Slice:
     """Posterior along one parameter, with the others fixed at the best predicted point.
@@ -315,8 +308,11 @@ class Subject:
             out.append(Slice(axis, mean, std, acquisition, x, known, failed, base, at, feasible))
         return out
 
-    def scale(self, shown: Sequence[Known], slices: Sequence[Slice] = ()) -> Scale:
-        """The axis of the values ``shown``, of which few that are far worse are left out, and of ``slices``."""
+    def scale(self, shown: Sequence[Known], slices: Sequence[Slice] = ()) -> tuple[tuple[float, float] | None, float]:
+        """The range of the axis of values, None for the whole one, and where on it failures are drawn.
+
+        It is that of the values ``shown``, of which few that are far worse are left out, and of ``slices``.
+        """
         y = finite(np.concatenate([known.y[known.here] for known in shown]))
         minimize = self.optimizer.direction == "minimize"
         bounds = usual_range(y, minimize, BESIDE_MODEL)
@@ -325,10 +321,10 @@ class Subject:
             highs = np.concatenate([one.high for one in slices])
             bounds = reaching(bounds, lows, highs, DEVIATIONS) if bounds else (float(lows.min()), float(highs.max()))
         if bounds is None or bounds[0] >= bounds[1]:
-            return Scale(None, float(np.append(y[~np.isnan(y)], 0.0)[0]))
+            return None, float(np.append(y[~np.isnan(y)], 0.0)[0])
         low, high = bounds
         room = ROOM * (high - low) if len(self.failed) else 0.0
-        return Scale((low, high + room), high) if minimize else Scale((low - room, high), low)
+        return ((low, high + room), high) if minimize else ((low - room, high), low)
 
     def contour(self, params: Sequence[str]) -> Contour:
         """The posterior over two parameters."""

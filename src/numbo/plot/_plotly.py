@@ -78,13 +78,13 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objectiv
     """
     subject = Subject(source, objective)
     slices = subject.slices(params)
-    scale = subject.scale([one.known for one in slices], slices)
-    figure = _panels(slices, subject.label, scale.bounds)
+    bounds, failed_at = subject.scale([one.known for one in slices], slices)
+    figure = _panels(slices, subject.label, bounds)
     for k, one in enumerate(slices):
         cell = _cell(k)
         x = one.axis.values
         _add_observations(figure, one.x, one.known.y, one.known, cell, bars=not one.axis.discrete)
-        _add_failures(figure, one.failed, [scale.failed_at] * len(one.failed), cell)
+        _add_failures(figure, one.failed, [failed_at] * len(one.failed), cell)
         if one.axis.discrete:
             look = {"mode": "markers", "marker": DIAMOND, "name": "mean ± 2 sd"}
             figure.add_trace(go.Scatter(x=x, y=one.mean, error_y={"array": 2.0 * one.std}, **look), **cell)
@@ -185,7 +185,7 @@ def plot_studies(source: Any, *, objective: int = 0) -> go.Figure:
         points = go.Scatter(x=one.predicted, y=one.told, mode="markers", marker={"color": BLUE}, showlegend=False)
         figure.add_trace(points, **_cell(k))
         figure.update_xaxes(title=PREDICTED, **_cell(k))
-    figure.update_yaxes(range=subject.scale([subject.history()]).bounds)
+    figure.update_yaxes(range=subject.scale([subject.history()])[0])
     figure.update_yaxes(title=_words(subject.label), col=1).update_layout(height=max(HEIGHT, 260 * rows))
     return _finished(figure, subject.titled(STUDIES))
 
@@ -198,15 +198,15 @@ def plot_subset(source: Any, *, objective: int = 0) -> go.Figure:
     """
     subject = Subject(source, objective)
     known = subject.history()
-    scale = subject.scale([known])
+    bounds, failed_at = subject.scale([known])
     figure = go.Figure()
     _add_observations(figure, known.rows, known.y, known, {}, bars=True)
-    _add_failures(figure, subject.failed, [scale.failed_at] * len(subject.failed), {})
+    _add_failures(figure, subject.failed, [failed_at] * len(subject.failed), {})
     line = {"color": BLUE, "width": 1, "shape": "hv"}
     best = subject.best_so_far(known)
     figure.add_trace(go.Scatter(x=known.rows, y=best, mode="lines", line=line, name=BEST, hoverinfo="skip"))
     figure.update_xaxes(title="observation", **_whole(len(known.y) + len(subject.failed)))
-    figure.update_yaxes(title=_words(subject.label), range=scale.bounds)
+    figure.update_yaxes(title=_words(subject.label), range=bounds)
     title = f"The model rests on {known.in_model.sum()} of {len(known.y)} observations"
     return _finished(figure, subject.titled(title))
 

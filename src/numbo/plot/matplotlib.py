@@ -52,12 +52,12 @@ def plot_posterior(source: Any, params: Sequence[str] | None = None, *, objectiv
     """As `numbo.plot.plot_posterior`."""
     subject = Subject(source, objective)
     slices = subject.slices(params)
-    scale = subject.scale([one.known for one in slices], slices)
-    axes = _panels(slices, subject.label, scale.bounds)
+    bounds, failed_at = subject.scale([one.known for one in slices], slices)
+    axes = _panels(slices, subject.label, bounds)
     for ax, one in zip(axes, slices, strict=False):
         x, x_of = _numbers(one.axis, one.x)
         _scatter(ax, x_of, one.known.y, one.known, bars=not one.axis.discrete)
-        _mark_failures(ax, _numbers(one.axis, one.failed)[1], scale.failed_at)
+        _mark_failures(ax, _numbers(one.axis, one.failed)[1], failed_at)
         if one.axis.discrete:
             ax.errorbar(x, one.mean, 2.0 * one.std, fmt="D", color=BLUE, capsize=4, label="mean ± 2 sd", zorder=4)
         else:
@@ -125,7 +125,7 @@ def plot_studies(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
     """As `numbo.plot.plot_studies`."""
     subject = Subject(source, objective)
     found = studies_of(subject)
-    axes = _grid(len(found), subject.label, subject.scale([subject.history()]).bounds)
+    axes = _grid(len(found), subject.label, subject.scale([subject.history()])[0])
     for ax, one in zip(axes, found, strict=False):
         ax.plot(one.predicted, one.told, "o", color=BLUE, markersize=4)
         ax.set_title(one.title, parse_math=False)
@@ -137,13 +137,13 @@ def plot_subset(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
     """As `numbo.plot.plot_subset`."""
     subject = Subject(source, objective)
     known = subject.history()
-    scale = subject.scale([known])
+    bounds, failed_at = subject.scale([known])
     ax = _panel("observation", subject.label)
     _scatter(ax, known.rows, known.y, known, bars=True)
-    _mark_failures(ax, subject.failed, scale.failed_at)
+    _mark_failures(ax, subject.failed, failed_at)
     ax.step(known.rows, subject.best_so_far(known), where="post", color=BLUE, linewidth=1, label=BEST, zorder=1)
-    if scale.bounds is not None:
-        ax.set_ylim(scale.bounds)
+    if bounds is not None:
+        ax.set_ylim(bounds)
     title = f"The model rests on {known.in_model.sum()} of {len(known.y)} observations"
     return _finished(np.array([ax]), subject.titled(title))
 

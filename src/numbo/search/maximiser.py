@@ -79,7 +79,9 @@ class Maximiser:
         kind = self._settings.acquisition
         surrogate = outputs.first
         if kind == "alternate":
-            exploring |= self._strong_noise(run) and not run.cost_terms()
+            claimed = self._noise_model.claimed_noise
+            noisy = claimed is not None and claimed + run.noise.known > STRONG_NOISE
+            exploring |= noisy and self._noise_model.averages(run.noise) and not run.cost_terms()
             kind = "ucb" if exploring and run.available.fixed is None else "log_ei"
         elif run.cost_terms():
             kind = "log_ei"
@@ -93,13 +95,6 @@ class Maximiser:
         if run.cost_terms():
             return Acquisition(LOG_EI, _incumbent(run, outputs), success, width=float(beta))
         return Acquisition(UCB, float(beta), success, float(surrogate.means.min()))
-
-    def _strong_noise(self, run: Situation) -> bool:
-        """Whether the model averages noise, and this is so strong that improvements are too uncertain for EI."""
-        claimed = self._noise_model.claimed_noise
-        if claimed is None or not self._noise_model.averages(run.noise):
-            return False
-        return claimed + run.noise.known > STRONG_NOISE
 
     def best(
         self,

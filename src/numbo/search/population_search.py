@@ -139,14 +139,19 @@ class PopulationSearch(Kept, Engine):
 
         Results that arrive after the next population has begun teach the model only, so few points are pending at once;
         more as time goes by, since some may be lost.
+
+        None are its own under noise, with constraints, and after trials that were stopped; nor with a default, from
+        which its points differ everywhere.
         """
-        if self._begun_at < 0 or run.available.fixed is not None or _silent(run):
+        history = run.history
+        unsure = run.noise.found or history.constrained or not history.final.all()
+        if self._begun_at < 0 or run.available.fixed is not None or unsure or run.space.default is not None:
             return False
         with run.times.phase("model"):
-            now = self._up_to_date(run.history)
+            now = self._up_to_date(history)
         if now is None or not is_turn(run.turn, self._share(now)):
             return False
-        others = (run.history.n - self._begun_population) // now.size
+        others = (history.n - self._begun_population) // now.size
         return len(self._pending(run)) < max(FEW, now.size // 2) + others
 
     def _share(self, now: Population) -> float:
@@ -204,18 +209,19 @@ class PopulationSearch(Kept, Engine):
     # -- observations ----------------------------------------------------------------------------------------------
 
     def tell(self, run: Situation, i: int, y: float, origin: int) -> None:
-        if run.history.constrained:
+        history = run.history
+        if history.constrained:
             return
         if self._begun_at >= 0:
             self._waiting.append((i, origin))
             self._credit.see(y, second=self._is_own(origin))
             if len(self._waiting) >= MANY:
-                self._up_to_date(run.history)
-        elif self._starts_after(run.history, i):
+                self._up_to_date(history)
+        elif self._starts_after(history, i):
             self._begun_at = i + 1
             self._begun_population = i + 1
             self._forecast = None
-            self._credit = Credit(float(np.max(run.history.values(i + 1))))
+            self._credit = Credit(float(np.max(history.values(i + 1))))
 
     def _is_own(self, origin: int, since: int = 0) -> bool:
         """Whether it is the origin of a point of this search, in the population number ``since`` or later."""
@@ -284,7 +290,10 @@ class PopulationSearch(Kept, Engine):
         return now
 
     def _reviewed(self, history: History, now: Population, n: int) -> Population | None:
-        """``now``, or the population that takes its place after ``n`` observations."""
+        """``now``, or the population that takes its place after ``n`` observations.
+
+        A search that looks around on its own has twice the population of the last such search.
+        """
         if n - max(self._begun_population, self._heard_at) >= self._patience:
             self._patience *= 2
             self._next_population(n)
@@ -294,7 +303,11 @@ class PopulationSearch(Kept, Engine):
         if now.alone or on_its_way or not self._is_stuck(history, n):
             return now
         self._next_population(n)
-        return self._look_around(history, n)
+        record = best_of(history, n - 1)
+        size = min(2 * self._looked_around.size, LARGEST)
+        around = self._elsewhere(history, record, size, rival=float(history.values(n)[record]))
+        self._looked_around = Around(n, size if around is None else around.size, self._generation)
+        return around
 
     def _next_population(self, n: int) -> None:
         self._generation += 1
@@ -308,14 +321,6 @@ class PopulationSearch(Kept, Engine):
         record = float(np.max(values[: n // 2]))
         typical = float(np.quantile(values[:FIRST], 0.5, method="lower"))
         return float(np.max(values)) - record <= LITTLE * (record - typical)
-
-    def _look_around(self, history: History, n: int) -> Population | None:
-        """A search on its own, anywhere, with twice the population of the last such search."""
-        record = best_of(history, n - 1)
-        size = min(2 * self._looked_around.size, LARGEST)
-        now = self._elsewhere(history, record, size, rival=float(history.values(n)[record]))
-        self._looked_around = Around(n, size if now is None else now.size, self._generation)
-        return now
 
     def _again(self, history: History, i: int, size: int) -> Population | None:
         """The next population, without points of its model."""
@@ -339,12 +344,3 @@ class PopulationSearch(Kept, Engine):
         if (now := state["now"]) is not None:
             self._now = Population(self.space, now["base"], now["size"])
         super().restore(state)
-
-
-def _silent(run: Situation) -> bool:
-    """Whether it makes no suggestions: under noise, with constraints, and after trials that were stopped.
-
-    Nor does it with a default, from which its points differ everywhere.
-    """
-    unsure = run.noise.found or run.history.constrained or not run.history.final.all()
-    return unsure or run.space.default is not None

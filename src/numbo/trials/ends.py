@@ -28,13 +28,6 @@ class Expected(NamedTuple):
         return cls(np.full(m, np.nan), np.full(m, np.nan))
 
 
-class End(NamedTuple):
-    """The expected end of a curve, and its standard deviation."""
-
-    value: float
-    std: float
-
-
 class Ends(Protocol):
     """A model of the ends of stopped and running trials."""
 
@@ -50,8 +43,8 @@ class Ends(Protocol):
     def running(self, curves: Sequence[Curve], trials: Trials, n: int) -> Expected:
         """As `expected`, for running trials."""
 
-    def end_of(self, curve: Curve, trials: Trials) -> End | None:
-        """The expected end of another curve; None if the ``trials`` have no curves."""
+    def end_of(self, curve: Curve, trials: Trials) -> tuple[float, float] | None:
+        """The expected end of another curve, and its standard deviation; None if the ``trials`` have no curves."""
 
 
 def expected_pending(history: History) -> Data:
