@@ -31,6 +31,8 @@ from numbo.spaces.known import NOTHING, Known
 from numbo.spaces.table import ROW
 
 Path: TypeAlias = tuple[Any, ...]
+#: A domain in a ``param_space``: its place, and the place of the choice above it.
+Found: TypeAlias = tuple[Path, sample.Domain, Path | None]
 #: Penalty of an option for a value out of range; a missing value counts 1.
 OUTSIDE = 1e6
 #: The first of the two entries with which Tune marks what it fills in later (`ray.tune.impl.placeholder`).
@@ -287,18 +289,10 @@ def check_runnable(points: Iterable[Mapping[str, Any]], space: TuneSpace) -> Non
                 )
 
 
-class Found(NamedTuple):
-    """A domain in a ``param_space``: its place, and the place of the choice above it."""
-
-    place: Path
-    domain: sample.Domain
-    parent: Path | None
-
-
 def _found(node: Any, place: Path, parent: Path | None) -> Iterator[Found]:
     """All domains at or below ``node``; choices come before the domains in their options."""
     for at, domain in _walk(node, place):
-        yield Found(at, domain, parent)
+        yield at, domain, parent
         if _branches(domain, at):
             for i, option in enumerate(domain.categories):
                 yield from _found(option, (*at, Option(i)), at)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +10,8 @@ from numpy.typing import NDArray
 from numbo._types import Array, Indices
 
 
-class DistinctRows(NamedTuple):
-    """The first row (m,) of each kind, and the kind (n,) of each row."""
-
-    first: Indices
-    kind: Indices
-
-
-def distinct_rows(rows: NDArray[Any]) -> DistinctRows:
-    """Which of the ``rows (n, d)`` are equal.
+def distinct_rows(rows: NDArray[Any]) -> tuple[Indices, Indices]:
+    """Which of the ``rows (n, d)`` are equal: the first one (m,) of each kind, and the kind (n,) of each.
 
     ``numpy.unique(axis=0)`` compares structured arrays, and an interrupt meanwhile would get out as a `TypeError`.
     """
@@ -27,7 +20,7 @@ def distinct_rows(rows: NDArray[Any]) -> DistinctRows:
     new[1:] = (rows[order[1:]] != rows[order[:-1]]).any(axis=1)
     kind = np.empty(len(rows), dtype=np.int64)
     kind[order] = np.cumsum(new) - 1
-    return DistinctRows(order[new], kind)
+    return order[new], kind
 
 
 def smallest(values: Array, count: int) -> Indices:

@@ -150,15 +150,15 @@ def test_which_values_differ():
 def test_the_trend_of_sizes_is_that_of_bayesian_regression():
     """The ridge estimate, against the normal equations of weighted least squares with a prior on the slope."""
     logs = np.array([-1.0, -1.5, -3.0, -2.5, -4.0])
-    found = _sizes(logs)
+    (found_level, _), (found_trend, _), _, largest = _sizes(logs)
     i = np.arange(5.0) - 4.0
     W = np.diag(improvements.RECENT**-i)
     A = np.column_stack([np.ones(5), i - np.average(i, weights=np.diag(W))])
     prior = np.diag([0.0, improvements.TREND_STRENGTH])
     level, trend = np.linalg.solve(A.T @ W @ A + prior, A.T @ W @ logs + prior @ [0.0, improvements.TREND])
-    assert found.trend == pytest.approx(trend)
-    assert found.level == pytest.approx(level + trend * (0.0 - np.average(i, weights=np.diag(W))))
-    assert found.largest == pytest.approx(logs[-improvements.LAST :].max() + improvements.CAP)
+    assert found_trend == pytest.approx(trend)
+    assert found_level == pytest.approx(level + trend * (0.0 - np.average(i, weights=np.diag(W))))
+    assert largest == pytest.approx(logs[-improvements.LAST :].max() + improvements.CAP)
 
 
 def test_the_number_of_improvements_is_negative_binomial():

@@ -170,17 +170,6 @@ def expected_values(
     return np.where(uncertain, mean, (1.0 - own) * mean + own * averages)
 
 
-def at_observations(history: History, view: ModelView, copies: ObservationIndices) -> Prediction:
-    """Mean and standard deviation (n,) at each observation by a model, given its own values (`with_own_values`)."""
-    found = view.mean_sd(history.X)
-    if view.sparse is not None:  # conditioned on all of them
-        return found
-    others = np.ones(history.n, dtype=bool)
-    others[view.members] = False
-    others[copies] = False
-    return with_own_values(history, found, others, view.noise_std, copies)
-
-
 def with_own_values(
     history: History, found: Prediction, others: Mask, noise: float, copies: ObservationIndices
 ) -> Prediction:
@@ -204,7 +193,7 @@ def _averages(history: History, copies: ObservationIndices, noise: float) -> tup
 
     A value with a variance in addition to the ``noise`` counts as less than one value; without noise, as nearly none.
     """
-    point = distinct_rows(identities(history.X)).kind
+    _, point = distinct_rows(identities(history.X))
     weights = np.ones(history.n)
     if (uncertain := history.variance > 0.0).any():
         with np.errstate(over="ignore"):
@@ -326,7 +315,15 @@ class Recommendations:
     @cached_property
     def _predicted(self) -> Prediction:
         """Mean and standard deviation (n,) at each successful observation, given its own values as well."""
-        return at_observations(self._history, self._model, self._run.noise.copies)
+        view = self._model
+        found = view.mean_sd(self._history.X)
+        if view.sparse is not None:  # conditioned on all of them
+            return found
+        copies = self._run.noise.copies
+        others = np.ones(self._history.n, dtype=bool)
+        others[view.members] = False
+        others[copies] = False
+        return with_own_values(self._history, found, others, view.noise_std, copies)
 
     @property
     def _value(self) -> Array:

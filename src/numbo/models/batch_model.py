@@ -160,7 +160,8 @@ class Batch(Kept):
         self.total = 0.0
         self.LV = base.gp.LV
         self._embedded: dict[int, Array] = {}  # points that are none of the base
-        self._joint: _Joint | None = None
+        #: The older pulls, by their number; those that stand for them, and the posterior to which others are added.
+        self._joint: tuple[int, PointNumbers, Growing] | None = None
 
     def __copy__(self) -> Batch:
         twin = copied(self)
@@ -185,12 +186,18 @@ class Batch(Kept):
         """The posterior given all pulls jointly; ``X (numbers, d)`` are all points, by number."""
         count = len(self.pulls)
         older = 0 if count <= EXACT else OLDER * -(-(count - NEWEST) // OLDER)
-        if self._joint is None or self._joint.older != older:
-            self._joint = _Joint(self.base, self.pulls[:older], X)
+        if self._joint is None or self._joint[0] != older:
+            numbers = np.array(self.pulls[:older], dtype=np.int64)
+            noise = self.base.gp.regularization
+            posterior = self.base.posterior
+            if older:
+                posterior, chosen = represented(posterior, X[numbers], noise, REPRESENTATIVES)
+                numbers = numbers[chosen]
+            self._joint = older, numbers, Growing(posterior, noise)
+        _, numbers, grown = self._joint
         newest = self.pulls[older:]
-        grown = self._joint.grown
         grown.add(X[newest[grown.count :]])
-        return Joint(grown.posterior, np.concatenate([self._joint.rows, np.array(newest, dtype=np.int64)]))
+        return Joint(grown.posterior, np.concatenate([numbers, np.array(newest, dtype=np.int64)]))
 
     def _embed(self, number: int, x: Array) -> Array:
         """The point ``x (d,)`` as it is embedded (m,)."""
@@ -212,17 +219,3 @@ class Joint(NamedTuple):
 
     posterior: Posterior
     pulls: PointNumbers
-
-
-class _Joint:
-    """The posterior given the older pulls of a batch, to which others are added; ``numbers`` are those of the older."""
-
-    def __init__(self, base: Base, numbers: list[int], X: Array) -> None:
-        noise = base.gp.regularization
-        posterior = base.posterior
-        self.older = len(numbers)
-        self.rows = np.empty(0, dtype=np.int64)
-        if numbers:
-            posterior, chosen = represented(posterior, X[numbers], noise, REPRESENTATIVES)
-            self.rows = np.array(numbers, dtype=np.int64)[chosen]
-        self.grown = Growing(posterior, noise)

@@ -9,7 +9,6 @@ number of failures is less probable than `UNLIKELY` at the failure rate of the p
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 
@@ -22,15 +21,13 @@ STEP = 1e-3
 DOUBLINGS = 6
 
 
-class FailingBounds(NamedTuple):
-    """The bounds (2, d), lower and upper, on which points fail, and the failures (n,) that they explain."""
+def failing_bounds(X: Array, failed: Mask, continuous: Mask) -> tuple[Mask, Mask]:
+    """The bounds (2, d), lower and upper, on which points of ``X (n, d)`` fail, and the failures (n,) they explain.
 
-    closed: Mask
-    explained: Mask
-
-
-def failing_bounds(X: Array, failed: Mask, continuous: Mask) -> FailingBounds:
-    """Find bounds that explain which of ``X (n, d)`` ``failed (n,)``, of the ``continuous (d,)`` coordinates."""
+    Args:
+        failed: (n,) which of the points have failed.
+        continuous: (d,) which coordinates may have such bounds.
+    """
     closed = np.zeros((2, X.shape[1]), dtype=bool)
     explained = np.zeros(len(X), dtype=bool)
     while True:
@@ -41,7 +38,7 @@ def failing_bounds(X: Array, failed: Mask, continuous: Mask) -> FailingBounds:
             if not _fails(X[left, j], failed[left], SIDES[side]):
                 counts[side, j] = 0
         if not counts.any():
-            return FailingBounds(closed, explained)
+            return closed, explained
         side, j = np.unravel_index(int(np.argmax(counts)), counts.shape)
         closed[side, j] = True
         explained |= (X[:, j] == SIDES[side]) & failed

@@ -19,7 +19,6 @@ of reports to the usual number of them.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -42,18 +41,6 @@ EQUAL = 1e-9
 #: Maximum number of trials for the model, and of those that are added before they are chosen again.
 SIZE = 128
 JOINING = 32
-
-
-class Room(NamedTuple):
-    """What a trial may cost.
-
-    Attributes:
-        cost: the most that fits.
-        share: which share of what all trials may cost is left.
-    """
-
-    cost: float
-    share: float
 
 
 class Costs(Kept):
@@ -97,9 +84,10 @@ class Costs(Kept):
         room = self._room(history)
         if room is None:
             return ()
-        weight = min(WEIGHT, room.share)
+        most, share = room
+        weight = min(WEIGHT, share)
         # costs vary around their expectation: what fits has a margin of one standard deviation of that noise
-        limit = float(model.transform.forward(np.array([-math.log(room.cost)]))[0])
+        limit = float(model.transform.forward(np.array([-math.log(most)]))[0])
         limit += math.sqrt(model.gp.covariance.noise_variance)
         return (
             Term(model.posterior, Acquisition(MEAN, weight * scale)),
@@ -122,26 +110,31 @@ class Costs(Kept):
         with np.errstate(over="ignore"):
             return self.budget - float(np.nansum(history.trials.cost))
 
-    def _room(self, history: History) -> Room | None:
-        """What a trial may cost within budget and time; None once nothing is left of one of them."""
-        room = Room(math.inf, math.inf)
+    def _room(self, history: History) -> tuple[float, float] | None:
+        """What a trial may cost at most within budget and time, and which share of what all may cost is left.
+
+        None once nothing is left of one of them.
+        """
+        most = share = math.inf
         if self.budget is not None:
             if self._unspent(history) <= 0.0:
                 return None
             left = self.left(history)
-            room = Room(left if left > 0.0 else self._cheapest, max(left, 0.0) / self.budget)
+            most = left if left > 0.0 else self._cheapest
+            share = max(left, 0.0) / self.budget
         if self.time is not None:
             limit, left = self.time
             if left <= 0.0:
                 return None
-            room = Room(min(room.cost, left), min(room.share, left / limit))
-        return room
+            most = min(most, left)
+            share = min(share, left / limit)
+        return most, share
 
     def fit(self, history: History, X: Array) -> Mask:
         """Which of the points ``X (c, d)`` are expected to cost no more than is left; all, if `terms` are silent."""
         if not self.limited or not self.counts(history) or (room := self._room(history)) is None:
             return np.ones(len(X), dtype=bool)
-        return np.asarray(self.expected(history, X) <= room.cost)
+        return np.asarray(self.expected(history, X) <= room[0])
 
     def expected(self, history: History, X: Array) -> Array:
         """The expected costs (c,) at ``X (c, d)``, the medians of the model; the mean cost as long as there is none."""

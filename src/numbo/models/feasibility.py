@@ -102,9 +102,8 @@ class Feasibility(Kept):
         surrogate = self._surrogate
         if history.told != surrogate.updated_at:
             labels = labels_of(history, history.told)
-            bounds = failing_bounds(history.trials.X, history.trials.failed, self._continuous)
-            self.closed = bounds.closed
-            live = np.flatnonzero(~(history.visits.superseded(history.told) | bounds.explained))
+            self.closed, explained = failing_bounds(history.trials.X, history.trials.failed, self._continuous)
+            live = np.flatnonzero(~(history.visits.superseded(history.told) | explained))
             failures = int(np.sum(labels.y[live] == 0.0))
             self._rate = 1.0 - failures / len(live)
             if failures == 0 or failures == len(live):

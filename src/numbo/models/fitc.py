@@ -45,9 +45,8 @@ class FITC:
         self._basis = basis
         data = data._replace(X=with_features(basis, data.X))
         self.gp = SparseGP(covariance, with_features(basis, atoms))
-        distinct = distinct_rows(data.X)
-        X = data.X[distinct.first]
-        self._point = distinct.kind
+        first, self._point = distinct_rows(data.X)
+        X = data.X[first]
         self._number = {x.tobytes(): i for i, x in enumerate(X)}
         Z = self.gp.embed(X)
         self._open = unrepresented(covariance, X, Z)

@@ -20,7 +20,6 @@ next suggestion says little about fifty of them: it does not know what a local s
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -107,24 +106,6 @@ def _spread(values: Array) -> float:
     return max(best - (start if start < best else float(np.median(values[values < best]))), np.finfo(float).tiny)
 
 
-class _Sizes(NamedTuple):
-    """The distribution of the logarithm of the size of the next improvements: that of the j-th, from 1, is normal.
-
-    Attributes:
-        level, level_sd: of the mean of a size just before the first.
-        trend, trend_sd: of the change from one to the next.
-        sd: standard deviation.
-        largest: upper limit.
-    """
-
-    level: float
-    level_sd: float
-    trend: float
-    trend_sd: float
-    sd: float
-    largest: float
-
-
 def _forecast(best: Array, trials: int, paths: int, left: float = math.inf) -> Array:
     """Samples (paths,) of the gain in so many more trials, given the ``best (n,)`` value after each one so far.
 
@@ -145,12 +126,12 @@ def _forecast(best: Array, trials: int, paths: int, left: float = math.inf) -> A
     count = np.where(share <= np.exp(-expected), 0.0, np.minimum(np.ceil(pdtrik(share, expected)), MOST))
     if math.isfinite(left):
         count[rng.random(paths) < _found(n, left)] = 0.0
-    own = _sizes(np.log(np.clip(steps[at], SMALLEST, 1.0)))
-    level = own.level + own.level_sd * rng.normal(size=paths)
-    trend = np.minimum(own.trend + own.trend_sd * rng.normal(size=paths), STEEPEST)
+    (level, level_sd), (trend, trend_sd), sd, largest = _sizes(np.log(np.clip(steps[at], SMALLEST, 1.0)))
+    levels = level + level_sd * rng.normal(size=paths)
+    trends = np.minimum(trend + trend_sd * rng.normal(size=paths), STEEPEST)
     j = np.arange(1, max(int(count.max()), 1) + 1)[:, None]
-    logs = level + trend * j + own.sd * rng.normal(size=(len(j), paths))
-    gain = np.where(j <= count, np.exp(np.minimum(logs, own.largest)), 0.0).sum(axis=0)
+    logs = levels + trends * j + sd * rng.normal(size=(len(j), paths))
+    gain = np.where(j <= count, np.exp(np.minimum(logs, largest)), 0.0).sum(axis=0)
     out: Array = np.where(gain > DIGITS, gain, 0.0)
     return out
 
@@ -160,8 +141,12 @@ def _found(tried: int, left: float) -> float:
     return 1.0 / (1.0 + left / ((tried / FOUND) ** 2 * math.sqrt(tried + left)))
 
 
-def _sizes(logs: Array) -> _Sizes:
-    """The distribution of the next sizes, given the logarithms (r,) of those so far, in units of the spread."""
+def _sizes(logs: Array) -> tuple[tuple[float, float], tuple[float, float], float, float]:
+    """The distribution of the next sizes, given the logarithms (r,) of those so far, in units of the spread.
+
+    The logarithm of each is normal. Returned are the mean just before the first, and its change from one to the next,
+    each with its standard deviation; the standard deviation of a size, and the upper limit.
+    """
     if not len(logs):
         logs = np.zeros(1)  # the best value is the first: it is one spread away from the others
     i = np.arange(len(logs)) - (len(logs) - 1.0)
@@ -173,14 +158,8 @@ def _sizes(logs: Array) -> _Sizes:
     level = mean - trend * at
     squares = float(weights @ (logs - level - trend * i) ** 2)
     sd = math.sqrt((squares + SPREAD_WEIGHT * SPREAD**2) / (total + SPREAD_WEIGHT))
-    return _Sizes(
-        level,
-        sd / math.sqrt(total + LEVEL_WEIGHT),
-        trend,
-        sd / math.sqrt(strength),
-        sd,
-        float(logs[-LAST:].max()) + CAP,
-    )
+    levels = level, sd / math.sqrt(total + LEVEL_WEIGHT)
+    return levels, (trend, sd / math.sqrt(strength)), sd, float(logs[-LAST:].max()) + CAP
 
 
 def _surprise(best: Array, left: float = math.inf) -> float:

@@ -179,10 +179,10 @@ def plot_studies(source: Any, *, objective: int = 0) -> go.Figure:
     found = studies_of(subject)
     columns = min(COLUMNS, len(found))
     rows = -(-len(found) // columns)
-    titles = [_words(one.title) for one in found]
+    titles = [_words(title) for title, _, _ in found]
     figure = make_subplots(rows, columns, shared_yaxes=True, subplot_titles=titles)
-    for k, one in enumerate(found):
-        points = go.Scatter(x=one.predicted, y=one.told, mode="markers", marker={"color": BLUE}, showlegend=False)
+    for k, (_, predicted, told) in enumerate(found):
+        points = go.Scatter(x=predicted, y=told, mode="markers", marker={"color": BLUE}, showlegend=False)
         figure.add_trace(points, **_cell(k))
         figure.update_xaxes(title=PREDICTED, **_cell(k))
     figure.update_yaxes(range=subject.scale([subject.history()])[0])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from numbo._types import Array
 from numbo.plot._data import Subject
 
@@ -13,17 +11,10 @@ PREDICTED = "predicted by the study, in normal scores"
 STUDIES = "What earlier studies predict"
 
 
-@dataclass(frozen=True)
-class Foreseen:
-    """The predictions (n,) of an earlier study at the successes, their values (n,), and a title with its weight."""
-
-    predicted: Array
-    told: Array
-    title: str
-
-
-def studies_of(subject: Subject) -> list[Foreseen]:
+def studies_of(subject: Subject) -> list[tuple[str, Array, Array]]:
     """The studies with the largest weights, the largest first.
+
+    Of each a title with its weight, its predictions (n,) at the successes, and their values (n,).
 
     Raises:
         ValueError: if no earlier study has an influence on the model.
@@ -34,4 +25,4 @@ def studies_of(subject: Subject) -> list[Foreseen]:
     weights = subject.explanation.studies
     told = subject.history()
     names = sorted(found, key=lambda name: -abs(weights[name]))[:MOST]
-    return [Foreseen(found[name][told.rows], told.y, f"{name}: weight {weights[name]:.2g}") for name in names]
+    return [(f"{name}: weight {weights[name]:.2g}", found[name][told.rows], told.y) for name in names]

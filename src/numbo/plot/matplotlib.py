@@ -126,9 +126,9 @@ def plot_studies(source: Any, *, objective: int = 0) -> NDArray[np.object_]:
     subject = Subject(source, objective)
     found = studies_of(subject)
     axes = _grid(len(found), subject.label, subject.scale([subject.history()])[0])
-    for ax, one in zip(axes, found, strict=False):
-        ax.plot(one.predicted, one.told, "o", color=BLUE, markersize=4)
-        ax.set_title(one.title, parse_math=False)
+    for ax, (title, predicted, told) in zip(axes, found, strict=False):
+        ax.plot(predicted, told, "o", color=BLUE, markersize=4)
+        ax.set_title(title, parse_math=False)
         ax.set_xlabel(PREDICTED)
     return _finished(axes, subject.titled(STUDIES))
 

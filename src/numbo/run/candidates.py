@@ -33,8 +33,8 @@ def elite_rows(X: Array, y: Array) -> Indices:
     asleep = X[order[:RANKED]] == INACTIVE
     if not asleep.any():
         return order[:ELITES]
-    branches = np.sort(distinct_rows(asleep).first)
-    return order[np.union1d(np.arange(min(ELITES, len(order))), branches[:BRANCHES])]
+    branches, _ = distinct_rows(asleep)
+    return order[np.union1d(np.arange(min(ELITES, len(order))), np.sort(branches)[:BRANCHES])]
 
 
 class BestWhereActive(NamedTuple):
