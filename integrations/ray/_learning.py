@@ -192,15 +192,6 @@ class LearningSearch(InspectedSearch):
         params = self._tune_space.to_params(config)  # constants may be others: a trainable may have changed its config
         return None if self._tune_space.missing(params) else params
 
-    def _hold(self, trial_id: str, params: dict[str, Any]) -> None:
-        self._live[trial_id] = params
-        self._refuse(trial_id, lambda opt: opt.hold(trial_id, params))
-
-    def _know_last(self, trial_id: str, last: Mapping[str, Any]) -> None:
-        found = {metric: last[metric] for metric in self._counting if last.get(metric) is not None}
-        if found:
-            self._last[trial_id] = self._last.get(trial_id, {}) | found
-
     def add_evaluated_point(
         self,
         parameters: dict[str, Any],

@@ -9,6 +9,7 @@ from typing import Any
 
 from ray.tune.result import TIME_TOTAL_S
 from ray.tune.search import Searcher
+from ray.tune.search.repeater import TRIAL_INDEX
 
 from numbo import _checks
 from numbo._descriptions import complete
@@ -31,10 +32,13 @@ from numbo.ray._arguments import (
 )
 from numbo.ray._domains import TuneSpace, check_runnable, holds_domains, named, put
 from numbo.ray._learning import LearningSearch
-from numbo.ray._snapshot import Setup
+from numbo.ray._snapshot import Setup, TrialSnapshot
 from numbo.ray._stored import logger
 from numbo.spaces import Float, Space, Table
 from numbo.spaces.known import Known
+
+#: States of trials that have come to their end.
+ENDED = ("TERMINATED", "ERROR")
 
 
 class NumboSearch(LearningSearch):
@@ -317,11 +321,6 @@ class NumboSearch(LearningSearch):
             self._warn("given", f"A point to evaluate is outside the search space and will not be learned: {error}")
         return config
 
-    def _params_of(self, config: Mapping[str, Any]) -> dict[str, Any] | None:
-        assert self._tune_space is not None
-        params = self._tune_space.to_params(config)
-        return None if self._tune_space.missing(params) else params | named(self._tune_space.constants(config))
-
     def restore(self, checkpoint_path: str) -> None:
         """Continue exactly where the searcher that wrote the file was. The file is a pickle: read only your own.
 
@@ -345,7 +344,40 @@ class NumboSearch(LearningSearch):
         param_space = {} if self._tune_space is not None else setup.param_space
         self.set_search_properties(setup.metric, setup.mode, param_space, num_samples=setup.num_samples)
 
+    def _catch_up(self, trials: list[TrialSnapshot]) -> None:
+        for trial in trials:
+            if trial.trial_id in self._failed and trial.status not in ENDED:  # Tune has resumed it
+                self._failed.discard(trial.trial_id)
+                self._done.discard(trial.trial_id)
+            if trial.trial_id not in self._done:
+                self._take_over(trial)
+        if trials:
+            self._forget(self._live.keys() - {trial.trial_id for trial in trials})
+
+    def _take_over(self, trial: TrialSnapshot) -> None:
+        space = self._tune_space
+        assert space is not None
+        name = trial.trial_id
+        known = name in self._live
+        if TRIAL_INDEX in trial.config and (known or trial.config[TRIAL_INDEX]):
+            return  # a trial of a Repeater, which reports the mean of a group under the name of its first trial
+        params = space.to_params(trial.config)
+        if space.missing(params):
+            self._warn_unknown(name)
+            return
+        last = {metric: trial.last[metric] for metric in self._counting if trial.last.get(metric) is not None}
+        if last:
+            self._last[name] = self._last.get(name, {}) | last
+        if not known:
+            params |= named(space.constants(trial.config))
+            self._strike(params)
+            self._live[name] = params
+            self._refuse(name, lambda opt: opt.hold(name, params))
+        if trial.status in ENDED:
+            self.on_trial_complete(name, trial.result, error=trial.status == "ERROR")
+
     def _strike(self, params: Mapping[str, Any]) -> None:
+        """Remove a trial's parameters from the points to evaluate."""
         assert self._tune_space is not None
         constants = {name: value for name, value in params.items() if name not in self._tune_space.parameters}
         for i, point in enumerate(self._points):

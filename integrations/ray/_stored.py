@@ -7,14 +7,13 @@ import os
 import pickle
 import shutil
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from ray import cloudpickle
 from ray.tune.search import Searcher
-from ray.tune.search.repeater import TRIAL_INDEX
 
 from numbo import _checks
 from numbo.optimizers import Optimizer
@@ -25,7 +24,6 @@ from numbo.run.timer import Timer
 logger = logging.getLogger("numbo")
 #: Version of the files that `StoredSearch.save` writes.
 FILE_FORMAT = 2
-ENDED = ("TERMINATED", "ERROR")
 
 
 class StoredSearch(Searcher):
@@ -79,20 +77,8 @@ class StoredSearch(Searcher):
         """Start as at the beginning of a run; `ValueError` if metric, mode or space are missing."""
 
     @abstractmethod
-    def _params_of(self, config: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The parameters in a trial's config, or None if some are missing."""
-
-    @abstractmethod
-    def _hold(self, trial_id: str, params: dict[str, Any]) -> None:
-        """Make a running trial pending."""
-
-    @abstractmethod
-    def _know_last(self, trial_id: str, last: Mapping[str, Any]) -> None:
-        """Take the last reported values of a trial's metrics over from Tune's records."""
-
-    @abstractmethod
-    def _strike(self, params: Mapping[str, Any]) -> None:
-        """Remove a trial's parameters from the points to evaluate."""
+    def _catch_up(self, trials: list[TrialSnapshot]) -> None:
+        """Learn trials that are in Tune's records but not in the searcher's state; forget trials unknown to Tune."""
 
     # -- running trials -------------------------------------------------------------------------------------------
 
@@ -223,17 +209,6 @@ class StoredSearch(Searcher):
         self._paused = set()  # Tune calls `on_pause` again
         self._catch_up(trials)
 
-    def _catch_up(self, trials: list[TrialSnapshot]) -> None:
-        """Learn trials that are in Tune's records but not in the searcher's state; forget trials unknown to Tune."""
-        for trial in trials:
-            if trial.trial_id in self._failed and trial.status not in ENDED:  # Tune has resumed it
-                self._failed.discard(trial.trial_id)
-                self._done.discard(trial.trial_id)
-            if trial.trial_id not in self._done:
-                self._take_over(trial)
-        if trials:
-            self._forget(self._live.keys() - {trial.trial_id for trial in trials})
-
     def _forget(self, trial_ids: Iterable[str]) -> None:
         """Release the points of trials that will not end."""
         for trial_id in list(trial_ids):
@@ -252,24 +227,6 @@ class StoredSearch(Searcher):
             return False
         self._waited = self._resumed
         return True
-
-    def _take_over(self, trial: TrialSnapshot) -> None:
-        ended = trial.status in ENDED
-        known = trial.trial_id in self._live
-        if TRIAL_INDEX in trial.config and (known or trial.config[TRIAL_INDEX]):
-            return  # a trial of a Repeater, which reports the mean of a group under the name of its first trial
-        params = self._params_of(trial.config)
-        if params is None:
-            self._warn_unknown(trial.trial_id)
-            return
-        self._know_last(trial.trial_id, trial.last)
-        if known and not ended:
-            return
-        if not known:
-            self._strike(params)
-            self._hold(trial.trial_id, params)
-        if ended:
-            self.on_trial_complete(trial.trial_id, trial.result, error=trial.status == "ERROR")
 
     def _warn_unknown(self, trial_id: str) -> None:
         self._warn(
