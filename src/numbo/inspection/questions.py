@@ -16,6 +16,7 @@ from numbo.inspection.explanation import Explanation, explained
 from numbo.inspection.fronts import hypervolumes, reference_of, told
 from numbo.inspection.remaining import Remaining, TooEarly
 from numbo.run.situation import Situation
+from numbo.trials import own
 
 if TYPE_CHECKING:
     from numbo.inspection.snapshot import Snapshot
@@ -32,6 +33,36 @@ class Questions(ABC):
     @abstractmethod
     def _asked(self) -> Snapshot:
         """The snapshot that answers."""
+
+    @abstractmethod
+    def _repair(self) -> None:
+        """Make whole what an interrupted call has left half done."""
+
+    @property
+    def space(self) -> Any:
+        """The searched domain: a `Space`, or `Arms`."""
+        return self._run.space
+
+    @property
+    def n_told(self) -> int:
+        """Number of trials told, failures included."""
+        return self._run.history.told
+
+    @property
+    def pending(self) -> list[Any]:
+        """Points that are pending, oldest first."""
+        self._repair()
+        return [own(p.params) for p in self._run.history.pending.values()]
+
+    @property
+    def best(self) -> tuple[Any, float] | None:
+        """Best point so far that meets all constraints, and its value; ``None`` before the first such point.
+
+        Raises:
+            ValueError: if there are several objectives: `front` has the best points then.
+        """
+        self._repair()
+        return self._run.best
 
     @overload
     def predict(self, params: Mapping[str, Any] | int) -> tuple[float, float]: ...

@@ -27,7 +27,7 @@ from numbo.run.situation import Situation
 from numbo.run.times import AskTimes
 from numbo.search.trust_region import Region
 from numbo.spaces import Condition
-from numbo.trials import own, scores_of
+from numbo.trials import scores_of
 
 
 class Snapshot(Questions):
@@ -55,14 +55,12 @@ class Snapshot(Questions):
     def _asked(self) -> Snapshot:
         return self
 
+    def _repair(self) -> None:
+        """Nothing of it is half done."""
+
     @cached_property
     def recommendations(self) -> Recommendations:
         return Recommendations(self.predictions)
-
-    @property
-    def space(self) -> Any:
-        """The searched domain: a `Space`, or `Arms`."""
-        return self._run.space
 
     @interrupts_get_out()
     def beyond_front(
@@ -207,27 +205,9 @@ class Snapshot(Questions):
         """Which of the points told (n,) violate no constraint whose value was told."""
         return self._history.trials.met.copy()
 
-    @property
-    def best(self) -> tuple[Any, float] | None:
-        """Best point that meets all constraints, and its value; ``None`` before the first such point."""
-        return self._run.best
-
-    @property
-    def n_told(self) -> int:
-        """Number of trials told, failures included."""
-        return self._history.told
-
-    @property
-    def pending(self) -> list[Any]:
-        """Points that were pending, oldest first."""
-        return [own(p.params) for p in self._history.pending.values()]
-
 
 class Inspectable(Questions):
     """The part of `numbo.optimizers.Optimizer` that is asked questions, which a snapshot answers."""
-
-    @abstractmethod
-    def _repair(self) -> None: ...
 
     @abstractmethod
     def _view(self, run: Situation) -> ModelView:

@@ -28,7 +28,7 @@ from numbo.optimizers.port import Port
 from numbo.rules import Opening, Rule, first_of
 from numbo.run.situation import Situation, Suggestion, attempt
 from numbo.spaces import Arms, Space, domain_of, known_of
-from numbo.trials import UNASKED, Goal, own, point_key
+from numbo.trials import UNASKED, Goal, point_key
 from numbo.trials.earlier import earlier_studies
 from numbo.trials.record import Record
 
@@ -133,11 +133,6 @@ class Optimizer(Port):
         if not name.startswith("_") and "_run" in vars(self) and name in {*ARGUMENTS, *self.settings_class.names()}:
             raise AttributeError(f"{name} is a setting of {type(self).__name__}, which cannot be changed later.")
         super().__setattr__(name, value)
-
-    @property
-    def space(self) -> Any:
-        """The searched domain: a `Space`, or `Arms`."""
-        return self._run.space
 
     # -- ask ---------------------------------------------------------------------------------------------------
 
@@ -344,27 +339,6 @@ class Optimizer(Port):
     def exclude(self, params: Any) -> None:
         """Never suggest ``params`` again, and learn nothing from them."""
         self._run.history.exclude(self.space.encode(params))
-
-    @property
-    def pending(self) -> list[Any]:
-        """Points that are pending, oldest first."""
-        self._repair()
-        return [own(p.params) for p in self._run.history.pending.values()]
-
-    @property
-    def n_told(self) -> int:
-        """Number of trials told, failures included."""
-        return self._run.history.told
-
-    @property
-    def best(self) -> tuple[Any, float] | None:
-        """Best point so far that meets all constraints, and its value; ``None`` before the first such point.
-
-        Raises:
-            ValueError: if there are several objectives: `front` has the best points then.
-        """
-        self._repair()
-        return self._run.best
 
     # -- supplied by an algorithm, with `_view` ----------------------------------------------------------------------
 
