@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
@@ -34,6 +35,7 @@ from numbo.ray._domains import TuneSpace, check_runnable, holds_domains, named, 
 from numbo.ray._learning import LearningSearch
 from numbo.ray._snapshot import Setup, TrialSnapshot
 from numbo.ray._stored import logger
+from numbo.run.timer import Timer
 from numbo.spaces import Float, Space, Table
 from numbo.spaces.known import Known
 
@@ -195,7 +197,9 @@ class NumboSearch(LearningSearch):
         if isinstance(num_samples, int) and 0 < num_samples < sys.maxsize:  # Tune's number for an unlimited run
             self._num_samples = num_samples
         if "time_budget_s" in spec:
-            self._limit_time(spec["time_budget_s"] if self._cost == TIME_TOTAL_S else None)
+            limit = spec["time_budget_s"] if self._cost == TIME_TOTAL_S else None
+            seconds = limit.total_seconds() if isinstance(limit, timedelta) else limit
+            self._timer = Timer(float(seconds)) if seconds else None
         if not self._limited:
             self._max_concurrent = None  # this run has no limit, unlike the one before
         self._limited = False
@@ -278,7 +282,11 @@ class NumboSearch(LearningSearch):
             return config
         if opt.exhausted:
             return Searcher.FINISHED  # Tune's signature omits this string
-        self._keep_time(opt)
+        if self._timer is None:
+            opt.keep_time(None)
+        else:  # a restored run goes on with what is left of the one before
+            self._timer.begin()
+            opt.keep_time((self._timer.limit, self._timer.left()))
         x, origin = opt.suggest()
         params = opt.space.decode(x)
         opt.hold(trial_id, params, origin)

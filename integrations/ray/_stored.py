@@ -8,7 +8,6 @@ import pickle
 import shutil
 from abc import abstractmethod
 from collections.abc import Iterable
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -89,21 +88,6 @@ class StoredSearch(Searcher):
     def on_unpause(self, trial_id: str) -> None:
         """Called by Tune's `HyperBandForBOHB`: the trial runs again."""
         self._paused.discard(trial_id)
-
-    # -- time ------------------------------------------------------------------------------------------------------
-
-    def _limit_time(self, seconds: float | timedelta | None) -> None:
-        """A run begins that Tune ends after so many ``seconds``."""
-        seconds = seconds.total_seconds() if isinstance(seconds, timedelta) else seconds
-        self._timer = Timer(float(seconds)) if seconds else None
-
-    def _keep_time(self, opt: Optimizer) -> None:
-        """Tell the optimizer what is left; a restored run goes on with what is left of the one before."""
-        if self._timer is None:
-            opt.keep_time(None)
-        else:
-            self._timer.begin()
-            opt.keep_time((self._timer.limit, self._timer.left()))
 
     # -- state -----------------------------------------------------------------------------------------------------
 

@@ -175,9 +175,15 @@ class GPSearch(Kept):
     def _candidates(self, run: Situation, members: ObservationIndices) -> list[Array]:
         """Unseen points of a finite space, or a shifted Sobol set and perturbations of the best members.
 
-        With many arms, these are random arms, and arms around the best members.
+        With many arms, these are random arms, and arms around the best members. With several objectives, random points
+        of the front take the place of the best members.
         """
-        elites = run.history.X[self._elites(run, members)]
+        X = run.history.X
+        front = self.outputs.front_rows(run.history)
+        if len(front):
+            elites = X[run.rng.choice(front, min(len(front), FRONT_ELITES), replace=False)]
+        else:
+            elites = X[members[elite_rows(X[members], scores_of(run.history, members))]]
         if run.grid is not None:
             rows = run.available.rows()
             limit = ARMS if run.space.explicit else 2 * CANDIDATES
@@ -197,13 +203,6 @@ class GPSearch(Kept):
             candidates.lines(elites[0], run.rng, FRONT_LINES),
             *believed,
         ]
-
-    def _elites(self, run: Situation, members: ObservationIndices) -> ObservationIndices:
-        """The best members (e,) by their scores; with several objectives, some random points of the front."""
-        front = self.outputs.front_rows(run.history)
-        if len(front) == 0:
-            return members[elite_rows(run.history.X[members], scores_of(run.history, members))]
-        return run.rng.choice(front, min(len(front), FRONT_ELITES), replace=False)
 
     def lines(self, run: Situation) -> Array:
         """Points that differ in one coordinate from the best point by the model."""

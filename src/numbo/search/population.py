@@ -156,18 +156,13 @@ class Population(Kept):
             return True
         if len(self.told) < self._due:
             return False
-        if self._ranks_newest():
-            return True
+        if self.model.determined:
+            self.model.refresh()
+            count = max(LOOKED_AT, int(min(1.2 * len(self.told), 0.75 * self.size)))
+            if self.model.tau(count) >= GATE:  # it ranks the newest as their values do, and does not just interpolate
+                return True
         self._due += math.ceil(len(self.told) / 2)
         return False
-
-    def _ranks_newest(self) -> bool:
-        """Whether the model ranks the newest observations as their values do, and does not just interpolate them."""
-        if not self.model.determined:
-            return False
-        self.model.refresh()
-        count = max(LOOKED_AT, int(min(1.2 * len(self.told), 0.75 * self.size)))
-        return self.model.tau(count) >= GATE
 
     def advance(self, history: History, X: Array, i: int) -> None:
         """The next population, by the values of the present one, which observation ``i`` completes.

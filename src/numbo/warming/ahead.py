@@ -50,7 +50,8 @@ def compile_ahead(algorithm: type) -> None:
     """Start to compile the kernels of an optimizer in the background, once, if the cache lacks them; never raises."""
     if algorithm in _considered:
         if _children and os.getpid() == _owner:
-            _reap()
+            with _lock:
+                _children[:] = [child for child in _children if child.poll() is None]
         return
     with _lock, contextlib.suppress(Exception):
         if algorithm not in _considered:
@@ -62,11 +63,11 @@ def _start(algorithm: type) -> None:
     """Start the processes, if an algorithm's kernels have to be compiled, and processes can compile them."""
     global _owner
     from numbo.compiling import jit, turns  # here, as children import this module before they have work
-    from numbo.warming.first_use import ALGORITHMS, lock_path
+    from numbo.warming.first_use import ALGORITHMS
 
     known = next(cls for cls in algorithm.__mro__ if cls in ALGORITHMS)
     kernels = ALGORITHMS[known]
-    lock = lock_path()
+    lock = jit.lock_path(kernels[0])
     if os.environ.get(SWITCH) == "0" or lock is None or not turns.possible() or _cores() == 1:
         return
     if all(map(jit.is_cached, kernels)) or not _python_can_be_started():
@@ -97,13 +98,6 @@ def _python_can_be_started() -> bool:
 def _cores() -> int:
     affinity: Any = getattr(os, "sched_getaffinity", None)
     return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
-def _reap() -> None:
-    """Remove the children that have ended."""
-    with _lock:
-        for child in [c for c in _children if c.poll() is not None]:
-            _children.remove(child)
 
 
 def _end() -> None:

@@ -53,11 +53,6 @@ def cache_path() -> str | None:
     return jit.cache_path(mean_variance)
 
 
-def lock_path() -> str | None:
-    """The file whose locks decide which process compiles a kernel; None if nothing is cached."""
-    return jit.lock_path(mean_variance)
-
-
 def compilation_time() -> float:
     """Seconds that this process has spent on getting kernels ready: compiling them, or loading them from the cache."""
     return jit.seconds_spent()
@@ -80,7 +75,7 @@ def compile_part(algorithm: str, part: int, lock: str) -> None:
     Every part compiles all kernels that no other process has compiled or is compiling. Nothing is done if this process
     would not write to the cache whose lock is given.
     """
-    if lock_path() != lock:
+    if jit.lock_path(mean_variance) != lock:
         return
     jit.wait_at_most(PATIENCE)
     if part == 1:  # what the first model needs beside its likelihood, which takes the other part as long
