@@ -112,7 +112,9 @@ class StudyView:
         self._looked_at = len(trials)
         self._last_number = trials[-1].number if trials else -1
         for trial in fresh:
-            if trial.datetime_start is not None and _was_run(trial):
+            # it took its time, by its clock or its record
+            was_run = not took_no_time(trial) or bool(_records.asked_for(trial, _records.read(trial, NO_SPACE)))
+            if trial.datetime_start is not None and was_run:
                 insort(self._starts, _naive(trial.datetime_start))
         self.space.add(fresh)
         self.n_complete += sum(t.state == TrialState.COMPLETE and not took_no_time(t) for t in fresh)
@@ -213,11 +215,6 @@ class FirstTrials:
     def finished(self) -> list[FrozenTrial]:
         """All trials that have ended, in the order of their numbers."""
         return sorted((t for t in self._trials if t.state.is_finished()), key=lambda trial: trial.number)
-
-
-def _was_run(trial: FrozenTrial) -> bool:
-    """Whether a finished trial took its time, by its record or its clock."""
-    return not took_no_time(trial) or bool(_records.asked_for(trial, _records.read(trial, NO_SPACE)))
 
 
 def _mark(trial: FrozenTrial) -> int:

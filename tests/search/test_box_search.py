@@ -46,7 +46,7 @@ class Loop:
         self.model.sync(self.run.history)
 
     def bound(self, X, width):
-        mean, variance = mean_variance(self.model.given_batch().posterior, np.ascontiguousarray(X))
+        mean, variance = mean_variance(self.model.given_batch()[0], np.ascontiguousarray(X))
         return mean + width * np.sqrt(variance)
 
 
@@ -77,7 +77,7 @@ def test_the_search_draws_from_its_own_stream_alone():
 def test_points_that_are_out_are_not_proposed():
     loop = Loop()
     groups = [SMOOTH.snap(make_points(200, 2, seed=3))]
-    posterior = loop.model.given_batch().posterior
+    posterior, _ = loop.model.given_batch()
 
     def out(x):
         return bool(x[0] > 0.2)
@@ -106,7 +106,7 @@ def test_by_variance_alone_values_do_not_matter():
             loop.run.history.add(x, np.nan if i % 5 == 4 else scale * value(x), {}, -1)
         loop.model.forget(0)
         loop.model.redraw(loop.run.history, np.random.default_rng(0))
-        posterior = loop.model.given_batch().posterior
+        posterior, _ = loop.model.given_batch()
         loop.search.fork(np.random.default_rng(3))
         without_mean = posterior._replace(alpha=np.zeros(posterior.n))
         points.append(

@@ -182,8 +182,11 @@ class Batch(Kept):
             self.LV = gp.LV.copy()
         return gp.hallucinate(self.LV, self._embed(number, x))
 
-    def joint(self, X: Array) -> Joint:
-        """The posterior given all pulls jointly; ``X (numbers, d)`` are all points, by number."""
+    def joint(self, X: Array) -> tuple[Posterior, PointNumbers]:
+        """The posterior given all pulls jointly; ``X (numbers, d)`` are all points, by number.
+
+        It has a row for each atom of the base, and one for each of the points whose numbers (q,) are returned with it.
+        """
         count = len(self.pulls)
         older = 0 if count <= EXACT else OLDER * -(-(count - NEWEST) // OLDER)
         if self._joint is None or self._joint[0] != older:
@@ -197,7 +200,7 @@ class Batch(Kept):
         _, numbers, grown = self._joint
         newest = self.pulls[older:]
         grown.add(X[newest[grown.count :]])
-        return Joint(grown.posterior, np.concatenate([numbers, np.array(newest, dtype=np.int64)]))
+        return grown.posterior, np.concatenate([numbers, np.array(newest, dtype=np.int64)])
 
     def _embed(self, number: int, x: Array) -> Array:
         """The point ``x (d,)`` as it is embedded (m,)."""
@@ -207,15 +210,3 @@ class Batch(Kept):
         if number not in self._embedded:
             self._embedded[number] = self.base.gp.embed_one(x)
         return self._embedded[number]
-
-
-class Joint(NamedTuple):
-    """A posterior given pulls.
-
-    Attributes:
-        posterior: with a row for each atom of the base, and one for each of the ``pulls``.
-        pulls: numbers (q,) of points.
-    """
-
-    posterior: Posterior
-    pulls: PointNumbers

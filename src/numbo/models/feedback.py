@@ -20,8 +20,8 @@ import numpy as np
 
 from numbo._plain import Kept, Saved, copied
 from numbo._types import Array, Indices, Mask, PointNumbers
-from numbo.kernels.acquisition import UCB, Acquisition, Success
-from numbo.models.batch_model import Base, Batch, Draw, Joint
+from numbo.kernels.acquisition import UCB, Acquisition, Posterior, Success
+from numbo.models.batch_model import Base, Batch, Draw
 from numbo.models.confidence import Information
 from numbo.models.dictionaries import DictionaryRule
 from numbo.models.learned_kernel import LearnedKernel
@@ -155,8 +155,8 @@ class FeedbackModel(Kept):
         """Whether pending points were treated as observations when the dictionary was drawn."""
         return len(self.base.draw.assumed) > 0
 
-    def given_batch(self) -> Joint:
-        """The posterior with all pulls of the batch hallucinated jointly."""
+    def given_batch(self) -> tuple[Posterior, PointNumbers]:
+        """The posterior with all pulls of the batch hallucinated jointly, and the points that it has besides atoms."""
         return self.batch.joint(self.pulls.X)
 
     def forget(self, window: int) -> None:

@@ -19,8 +19,5 @@ class Again:
         self._chance = SecondChance(space)
 
     def propose(self, run: Situation) -> Suggestion | None:
-        run.forgiven.clear()
-        again = self._chance.due(run)
-        if again is None:
-            return None
-        return suggested(self._model.best(run, lambda: self._chance.points(run, *again)))
+        points = self._chance.candidates(run)
+        return None if points is None else suggested(self._model.best(run, points))

@@ -33,10 +33,10 @@ class BoxSearch(Chooser):
     def next_point(self, run: Situation, model: FeedbackModel, width: float) -> Array | None:
         """The next point (d,), line 4 of the papers; None if none is left."""
         # u~ = mu~_fb + alpha_fb sqrt(var~), where the posterior given the batch has the mean of the last feedback
-        posterior = model.given_batch().posterior
+        posterior, _ = model.given_batch()
         other = None if self._second_chance is None else self._second_chance.candidates(run)
         if other is not None:
-            x = self.maximize(run, model, posterior, width, [other], run.available.taken, starts=0)
+            x = self.maximize(run, model, posterior, width, [other()], run.available.taken, starts=0)
             if x is not None:
                 return x
         groups = run.candidates.groups(self.elites(run), model.kernel.lengthscales, self.rng, BOX_SPREAD)

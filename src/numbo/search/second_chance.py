@@ -10,6 +10,8 @@ that has no trial yet is tried, too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -52,19 +54,18 @@ class SecondChance:
         most = int(space.sizes[self._at].max(initial=0))
         self._there = np.arange(most) < space.sizes[self._at][:, None]
 
-    def candidates(self, run: Situation) -> Array | None:
-        """Points (c, d) with the category that is due; None if there is none."""
+    def candidates(self, run: Situation) -> Callable[[], Array] | None:
+        """Makes points (c, d) with the category that is due; None if there is none."""
         run.forgiven.clear()
         again = self.due(run)
-        return None if again is None else self.points(run, *again)
+        return None if again is None else partial(self._points, run, *again)
 
-    def points(self, run: Situation, at: int, category: int) -> Array:
+    def _points(self, run: Situation, at: int, category: int) -> Array:
         """Points (c, d) with a ``category`` of the coordinate ``at``.
 
         They may have failed: the category may have one point only.
         """
         points = with_categories(self._space, run, np.array([at]), np.array([[category]]))
-        run.forgiven.clear()
         run.forgiven.update(point_keys(points))
         return points
 

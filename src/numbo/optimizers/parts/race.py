@@ -150,7 +150,7 @@ class BoxRace(Kept, Race):
         return next((x for x in self._candidates(run, model) if not taken(x)), None)
 
     def next_point(self, run: Situation, model: FeedbackModel) -> Array | None:
-        posterior = model.given_batch().posterior
+        posterior, _ = model.given_batch()
         without_mean = posterior._replace(alpha=np.zeros(posterior.n))
         candidates = self._candidates(run, model)
 
