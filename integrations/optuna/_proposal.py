@@ -36,33 +36,30 @@ class Proposal:
     seed: int
 
     def made(self) -> dict[str, Any]:
-        """The next suggestion, published."""
-        point = self._published(self._next((self.seed, self.trial.number)))
-        if isinstance(self.used.study._storage, InMemoryStorage):  # there the lock of the sampler suffices
-            return point
-        return self._settled(point)
-
-    def _next(self, seed: tuple[int, ...]) -> Suggestion:
-        return self.desk.optimizer.suggest(seed, position=self.trial.number, fixed=self.fixed)
-
-    def _settled(self, point: dict[str, Any]) -> dict[str, Any]:
-        """The published ``point``, or another point, that no other process has chosen at the same time.
+        """The next suggestion, published, that no other process has chosen at the same time.
 
         Each process publishes its point and then checks, so the second process sees the point of the first, whose
         result may be known by then. After a collision the first retry asks the model again. Later retries take random
         points of the design, where another collision is unlikely. Each new point is published and checked, too.
         """
         optimizer = self.desk.optimizer
+        number = self.trial.number
+        point = self._published(optimizer.suggest((self.seed, number), position=number, fixed=self.fixed))
+        if isinstance(self.used.study._storage, InMemoryStorage):  # there the lock of the sampler suffices
+            return point
         known = optimizer.n_told
         for attempt in range(1, ATTEMPTS + 1):
             trials = self.used.study._get_trials(deepcopy=False, use_cache=False)
             self.used.view.sync(trials)
-            self.used.view.hold_running(trials, self.trial.number)
+            self.used.view.hold_running(trials, number)
             free = not optimizer.taken(optimizer.space.encode(point), known)
             if free or optimizer.exhausted or point.keys() <= self.fixed.keys():
                 break
-            seed = (self.seed, self.trial.number, attempt)
-            again = self._next(seed) if attempt == 1 else optimizer.suggest_anywhere(seed, fixed=self.fixed)
+            seed = (self.seed, number, attempt)
+            if attempt == 1:
+                again = optimizer.suggest(seed, position=number, fixed=self.fixed)
+            else:
+                again = optimizer.suggest_anywhere(seed, fixed=self.fixed)
             point = self._published(again)
         return point
 

@@ -66,13 +66,10 @@ def hypervolumes(outputs: Array, counted: Mask, reference: Array) -> Array:
         before = front
         if counted[t]:
             front = front.seeing(t, Y[t])
-        least = out[t - 1] if t else 0.0  # another front is added up in another order
-        out[t] = least if front is before else max(_volume(front.outputs, reference), least)
+        out[t] = out[t - 1] if t else 0.0
+        if front is not before:
+            with np.errstate(over="ignore", invalid="ignore"):
+                volume = float(hypervolume(front.outputs, reference))  # infinite if it exceeds all doubles
+            # another front is added up in another order
+            out[t] = max(math.inf if math.isnan(volume) else volume, out[t])
     return out
-
-
-def _volume(outputs: Array, at: Array) -> float:
-    """The volume that ``outputs (f, k)`` dominate up to the point ``at (k,)``; infinite if it exceeds all doubles."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        volume = float(hypervolume(outputs, at))
-    return math.inf if math.isnan(volume) else volume
