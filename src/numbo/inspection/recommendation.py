@@ -232,7 +232,7 @@ class Recommendations:
         if tolerance is not None:
             return tolerated(self._predictions, self._model, rows, tolerance, anywhere=anywhere)
         i = int(rows[np.argmax(self.assured[rows])])
-        if anywhere and (x := optimum(self._run, self._model, self.assured)) is not None:
+        if anywhere and (x := self._optimum) is not None:
             mean, std = self._predictions.widened(self._model, x[None])
             met = self._predictions.view.constraints.log_probability(x[None])[0] > ASSURED
             if met and mean[0] - std[0] > self.assured[i]:
@@ -250,6 +250,11 @@ class Recommendations:
         """Which successful observations (n,) meet all constraints; if values are noisy, by the models."""
         view = self._predictions.model("best_predicted")
         return view.constraints.met(self._history, np.arange(self._history.n))
+
+    @cached_property
+    def _optimum(self) -> Array | None:
+        """The point (d,) of the whole space with the largest mean less one standard deviation."""
+        return optimum(self._run, self._model, self.assured)
 
     @property
     def final(self) -> ObservationIndices:

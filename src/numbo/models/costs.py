@@ -134,7 +134,8 @@ class Costs(Kept):
         """Which of the points ``X (c, d)`` are expected to cost no more than is left; all, if `terms` are silent."""
         if not self.limited or not self.counts(history) or (room := self._room(history)) is None:
             return np.ones(len(X), dtype=bool)
-        return np.asarray(self.expected(history, X) <= room[0])
+        most, _ = room
+        return np.asarray(self.expected(history, X) <= most)
 
     def expected(self, history: History, X: Array) -> Array:
         """The expected costs (c,) at ``X (c, d)``, the medians of the model; the mean cost as long as there is none."""
