@@ -66,7 +66,7 @@ def run_one(seed: int, trials: int, sampler: str | None) -> dict[str, Any]:
         "seed": seed,
         "sampler": sampler or program.sampler,
         "given": sampler,
-        "trials": trials,
+        "length": trials,
         "kinds": program.kinds,
         "broken": {kind: words[:200] for kind, words in broken.items()},
         **found.figures,
@@ -75,7 +75,7 @@ def run_one(seed: int, trials: int, sampler: str | None) -> dict[str, Any]:
 
 def measure(path: Path, count: int, trials: int, jobs: int, sampler: str | None) -> None:
     """Run the programs that are missing in the results, and write the table."""
-    done = {(r["seed"], r["trials"], r["given"]) for r in load(path)}
+    done = {(r["seed"], r["length"], r["given"]) for r in load(path)}
     todo = [(seed, trials, sampler) for seed in range(count) if (seed, trials, sampler) not in done]
     processes.record(path, run_one, todo, jobs)
     write_report(path)
