@@ -10,6 +10,7 @@ from bisect import insort
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
+from types import NoneType
 from typing import Any
 
 from optuna.study import Study
@@ -58,7 +59,7 @@ class StudyView:
         #: Names of the constraints that trials have.
         self.constraints: tuple[str, ...] = ()
         #: A weak reference to the storage of the study.
-        self.storage: Callable[[], Any] = lambda: None
+        self.storage: Callable[[], Any] = NoneType  # returns None
         self._finished: dict[int, FrozenTrial] = {}  # by their place
         self._looked_at = 0
         self._last_number = -1

@@ -161,6 +161,61 @@ def test_without_a_maximum_the_optimum_lies_at_the_bounds():
     np.testing.assert_array_equal(model.largest(np.array([0.5, 0.5]), Corners.of_cube(2)), [1.0, 1.0])
 
 
+@pytest.mark.parametrize("n", [12, 40])
+def test_a_coordinate_that_all_points_share_stays(n):
+    """Where an optimum is at a bound, a search leaves its points there."""
+    X = np.random.default_rng(0).random((n, 3))
+    X[:, 0] = 1.0
+    model = told(Quadratic(3), X, lambda x: -float(np.sum((x[1:] - 0.4) ** 2)))
+    model.refresh()
+    found = model.largest(np.array([0.98, 0.5, 0.5]), Corners.of_cube(3))
+    np.testing.assert_allclose(found[1:], 0.4, atol=1e-5)
+    assert found[0] >= 0.98
+
+
+@pytest.mark.parametrize("thickness", [0.0, 1e-6, 1e-3])
+def test_points_almost_in_a_plane_have_an_optimum_no_worse_than_the_best_of_them(thickness):
+    d = 6
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        plane = np.linalg.qr(rng.standard_normal((d, d)))[0]
+        Z = rng.uniform(-0.4, 0.4, (80, d))
+        Z[:, -1] *= thickness
+        X = 0.5 + Z @ plane.T
+
+        def f(x):
+            return -float(np.sum((x - 0.45) ** 2))
+
+        model = told(Quadratic(d), X, f)
+        model.refresh()
+        assert f(model.largest(np.full(d, 0.5), Corners.of_cube(d))) >= max(map(f, X))
+
+
+@pytest.mark.parametrize("width", [1e-3, 1e-8])
+def test_points_far_from_the_others_leave_finite_values(width):
+    d = 5
+    rng = np.random.default_rng(0)
+    model = told(Quadratic(d), 0.5 + width * rng.standard_normal((60, d)), lambda x: -float(np.sum((x - 0.6) ** 2)))
+    model.refresh()
+    told(model, rng.random((40, d)), lambda x: 1.0 - float(np.sum((x - 0.6) ** 2)))
+    X = rng.random((20, d))
+    assert np.isfinite(model.values(X)).all()
+    twin = Quadratic(d)
+    twin.restore(model.state_dict())
+    np.testing.assert_array_equal(twin.values(X), model.values(X))
+
+
+def test_a_value_that_is_better_by_more_than_any_ratio_calls_for_a_new_fit():
+    rng = np.random.default_rng(0)
+    model = Quadratic(2)
+    for k, x in enumerate(rng.random((60, 2))):
+        model.add(x, 5e-324 * (k % 2))
+    model.refresh()
+    model.add(np.full(2, 0.5), 1.0)
+    assert np.isfinite(model.values(rng.random((9, 2)))).all()
+    assert model.state_dict()["new"] == 0
+
+
 def test_many_coordinates_have_no_mixed_terms():
     model = told(Quadratic(60), np.random.default_rng(0).random((400, 60)), lambda x: -x @ x)
     model.refresh()

@@ -13,6 +13,7 @@ for ``df`` coefficients: 231 in 20 dimensions, 861 in 40.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -47,6 +48,11 @@ GROWTH = 0.05
 RIDGE = 1e-9
 #: Least spread along an axis or a coordinate, relative to the largest.
 THINNEST = 1e-7
+#: An axis has a curvature if it is larger than this share of the largest curvature or slope; smaller ones may come from
+#: the ridge. Without one, nothing is known of an axis whose slope is below the second share, too, as where points lie
+#: almost in a plane.
+STRAIGHT = 1e-7
+FLAT = 1e-4
 #: Values are clipped at this.
 LARGEST = 1e150
 #: Predictions rank observations as their values do if Kendall's tau is at least this
@@ -167,7 +173,10 @@ class Quadratic(Kept):
         self._new = 0
 
     def _take_in(self, x: Array, y: float) -> None:
-        """Update the fit by a point, with the weight of its rank; not if it is worse than all points of the fit."""
+        """Update the fit by a point, with the weight of its rank; not if it is worse than all points of the fit.
+
+        A point so far from the others, or so much better, that an update would lose all digits calls for a new fit.
+        """
         used = len(self._losses)
         rank = int(np.searchsorted(self._losses, -y))
         if rank == used:
@@ -175,8 +184,12 @@ class Quadratic(Kept):
         weight = HEAVIEST + (1.0 - HEAVIEST) * rank / max(used - 1, 1)
         phi = self._features(self._coordinates(x[None]))[0]
         v = np.einsum("ij,j->i", self._P, phi)
-        gain = weight / (1.0 + weight * float(np.sum(phi * v)))
+        variance = float(np.sum(phi * v))
         residual = (y - self._best) / self._spread - float(np.sum(phi * self._coefficients))
+        if not (variance >= 0.0 and math.isfinite(residual)):
+            self._fit()
+            return
+        gain = weight / (1.0 + weight * variance)
         self._coefficients = self._coefficients + gain * residual * v
         self._P -= np.outer(gain * v, v)
 
@@ -209,18 +222,25 @@ class Quadratic(Kept):
     def largest(self, start: Array, corners: Corners) -> Array:
         """A point (d,) of a box with a large predicted value: the maximum, or what an ascent from ``start`` finds.
 
-        The ascent goes along one coordinate at a time, to the best point in the box each time.
+        The ascent goes along one coordinate at a time, to the best point in the box each time. Nothing moves along an
+        axis of which nothing is known.
         """
-        gradient = self._coefficients[1 : self.d + 1]
-        H = self._hessian()
-        curvatures, axes = eigen(H)
-        if curvatures[-1] < 0.0 and curvatures[-1] < 1e-8 * curvatures[0]:
-            step = -np.einsum("ij,j->i", axes, np.einsum("ij,i->j", axes, gradient) / curvatures)
+        curvatures, axes = eigen(self._hessian())
+        slopes = np.einsum("ij,i->j", axes, self._coefficients[1 : self.d + 1])
+        scale = max(float(np.max(np.abs(curvatures))), float(np.max(np.abs(slopes))))
+        straight = np.abs(curvatures) <= STRAIGHT * scale
+        kept = ~straight | (np.abs(slopes) > FLAT * scale)
+        curvatures = curvatures[kept]
+        slopes = slopes[kept]
+        axes = axes[:, kept]
+        if np.all(curvatures < -STRAIGHT * scale):
+            step = np.einsum("ij,j->i", axes, -slopes / curvatures)
             x = self._origin + np.einsum("ji,i->j", self._T, step / np.sum(self._T**2, axis=0))
             if np.all((x >= corners.lower) & (x <= corners.upper)):
                 return x
-        slope = np.einsum("ji,i->j", self._T, gradient)
-        curvature = np.einsum("ji,ki->jk", np.einsum("ji,ik->jk", self._T, H), self._T)
+        axes = np.einsum("ji,ik->jk", self._T, axes)
+        slope = np.einsum("ji,i->j", axes, slopes)
+        curvature = np.einsum("ji,ki->jk", axes * curvatures, axes)
         return _climb(slope, curvature, self._origin, start, corners)
 
     def _hessian(self) -> Array:
@@ -277,8 +297,8 @@ def _climb(gradient: Array, H: Array, origin: Array, start: Array, corners: Corn
             if H[j, j] < 0.0:
                 step = min(max(-slope[j] / H[j, j], low), high)
             else:
-                ends = [slope[j] * t + 0.5 * H[j, j] * t * t for t in (low, 0.0, high)]
-                step = (low, 0.0, high)[int(np.argmax(ends))]
+                ends = [slope[j] * t + 0.5 * H[j, j] * t * t for t in (0.0, low, high)]  # no step where all are equal
+                step = (0.0, low, high)[int(np.argmax(ends))]
             if step != 0.0:
                 x[j] += step
                 slope = slope + step * H[:, j]

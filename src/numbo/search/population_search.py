@@ -144,8 +144,9 @@ class PopulationSearch(Kept, Engine):
         which its points differ everywhere.
         """
         history = run.history
-        unsure = run.noise.found or history.constrained or not history.final.all()
-        if self._begun_at < 0 or run.available.fixed is not None or unsure or run.space.default is not None:
+        if self._begun_at < 0 or run.available.fixed is not None or run.space.default is not None:
+            return False
+        if run.noise.found or history.constrained or not history.final.all():
             return False
         with run.times.phase("model"):
             now = self._up_to_date(history)
