@@ -145,17 +145,20 @@ def objective(value: Any) -> float:
 
 def constraint(name: str, value: Any) -> float:
     """The value of the constraint ``name``: as that of an objective, or NaN if it is unknown."""
-    return _told(f"constraints[{name!r}] must be a number", value)
+    return _told("constraints[{!r}] must be a number", value, name)
 
 
-def _told(demand: str, value: Any) -> float:
-    """What ``float`` makes of a value that is no text, which it takes if a number is written there."""
+def _told(demand: str, value: Any, *names: str) -> float:
+    """What ``float`` makes of a value that is no text, which it takes if a number is written there.
+
+    The ``names`` are put into the ``demand`` if it is not met.
+    """
     try:
         if isinstance(value, str | bytes | bytearray):
             raise TypeError
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{demand}, got {value!r}.") from None
+        raise ValueError(f"{demand.format(*names)}, got {value!r}.") from None
 
 
 def constraint_names(names: Any) -> tuple[str, ...]:
