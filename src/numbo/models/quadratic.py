@@ -5,7 +5,7 @@
 It is fitted to the better three quarters of the newest points by least squares, weighted by rank. With few points it is
 linear, with more it has squares, and with enough of them it is full. ``m`` is the best of these points, and ``T`` makes
 their spread the same along all principal axes, or along all coordinates if there are no mixed terms. So the regression
-is well conditioned when points lie close together or along a valley.
+is well conditioned when points lie close together or along a valley (`benchmarks/results/single-runs.md`).
 
 Between two fits the inverse of the normal matrix takes points in by rank-one updates, O(df^2), where a fit is O(n df^2)
 for ``df`` coefficients: 231 in 20 dimensions, 861 in 40.
@@ -50,7 +50,7 @@ RIDGE = 1e-9
 THINNEST = 1e-7
 #: An axis has a curvature if it is larger than this share of the largest curvature or slope; smaller ones may come from
 #: the ridge. Without one, nothing is known of an axis whose slope is below the second share, too, as where points lie
-#: almost in a plane.
+#: almost in a plane (`benchmarks/results/single-runs.md`).
 STRAIGHT = 1e-7
 FLAT = 1e-4
 #: Values are clipped at this.
